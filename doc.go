@@ -1,0 +1,2 @@
+// Package toolrunner runs the loop between a model and its tools.
+package toolrunner
