@@ -1,0 +1,146 @@
+package sse_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolrunner/toolrunner/internal/sse"
+)
+
+type event struct{ Name, Data string }
+
+func read(t *testing.T, src io.Reader) ([]event, error) {
+	t.Helper()
+	r := sse.NewReader(src)
+	var events []event
+	for range 1_000_000 {
+		e, err := r.Next()
+		if err != nil {
+			return events, err
+		}
+		events = append(events, event{string(e.Name), string(e.Data)})
+	}
+	t.Fatal("the stream does not end")
+	return nil, nil
+}
+
+func TestEventsAreReadWhateverTheirForm(t *testing.T) {
+	tests := []struct {
+		name, stream string
+		want         []event
+	}{
+		{"empty", "", nil},
+		{"one", "event: a\ndata: 1\n\n", []event{{"a", "1"}}},
+		{"no space after the colon", "event:a\ndata:1\n\n", []event{{"a", "1"}}},
+		{"one space only is left out", "data:  1\n\n", []event{{"", " 1"}}},
+		{"CRLF", "event: a\r\ndata: 1\r\n\r\nevent: b\r\ndata: 2\r\n\r\n", []event{{"a", "1"}, {"b", "2"}}},
+		{"CR", "event: a\rdata: 1\r\rdata: 2\r\r", []event{{"a", "1"}, {"", "2"}}},
+		{"mixed ends", "data: 1\r\n\ndata: 2\n\rdata: 3\r\r\n", []event{{"", "1"}, {"", "2"}, {"", "3"}}},
+		{"no event field", "data: {\"type\":\"x\"}\n\n", []event{{"", `{"type":"x"}`}}},
+		{"comments and unknown fields", ": hi\nid: 7\nretry: 3\ndata: 1\n: again\n\n", []event{{"", "1"}}},
+		{"several data lines", "data: 1\ndata: 2\ndata\n\n", []event{{"", "1\n2\n"}}},
+		{"an event without data is none", "event: a\n\ndata: 1\n\n", []event{{"", "1"}}},
+		{"the name is of its event only", "event: a\n\nevent: b\ndata: 1\n\n", []event{{"b", "1"}}},
+		{"empty lines between", "\n\ndata: 1\n\n\n\ndata: 2\n\n", []event{{"", "1"}, {"", "2"}}},
+		{"cut off in the last event", "data: 1\n\ndata: 2\n", []event{{"", "1"}}},
+		{"cut off after a CR", "data: 1\r\n\r", []event{{"", "1"}}},
+		{"byte order mark", "\uFEFFdata: 1\n\n", []event{{"", "1"}}},
+		{"more than one block", "data: " + strings.Repeat("x", 100_000) + "\n\ndata: 2\n\n", []event{{"", strings.Repeat("x", 100_000)}, {"", "2"}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			for kind, src := range map[string]io.Reader{
+				"at once":      strings.NewReader(tt.stream),
+				"byte by byte": iotest.OneByteReader(strings.NewReader(tt.stream)),
+				"data and end": iotest.DataErrReader(strings.NewReader(tt.stream)),
+			} {
+				got, err := read(t, src)
+				if !errors.Is(err, io.EOF) {
+					t.Errorf("%s: error %v, want io.EOF", kind, err)
+				}
+				if diff := cmp.Diff(tt.want, got); diff != "" {
+					t.Errorf("%s: events (-want +got):\n%s", kind, diff)
+				}
+			}
+		})
+	}
+}
+
+func TestTheSourcesErrorComesThroughAfterItsEvents(t *testing.T) {
+	broken := errors.New("broken")
+	got, err := read(t, io.MultiReader(strings.NewReader("data: 1\n\ndata: 2"), iotest.ErrReader(broken)))
+	if !errors.Is(err, broken) {
+		t.Errorf("error %v, want the source's", err)
+	}
+	if diff := cmp.Diff([]event{{"", "1"}}, got); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+func TestEventsAreTheCallersToKeep(t *testing.T) {
+	var stream bytes.Buffer
+	var want []string
+	for i := range 5000 {
+		text := strings.Repeat(string(rune('a'+i%26)), 1+i%60)
+		want = append(want, text)
+		stream.WriteString("data: " + text + "\n\n")
+	}
+	r := sse.NewReader(&stream)
+	var kept [][]byte
+	for {
+		e, err := r.Next()
+		if err != nil {
+			break
+		}
+		kept = append(kept, e.Data)
+	}
+	if len(kept) != len(want) {
+		t.Fatalf("%d events, want %d", len(kept), len(want))
+	}
+	for i, data := range kept {
+		if string(data) != want[i] {
+			t.Fatalf("event %d was overwritten: %q, want %q", i, data, want[i])
+		}
+	}
+}
+
+// B088, kind l: one long line in small reads costs what its bytes cost.
+func TestALongLineIsScannedOnce(t *testing.T) {
+	const size = 4 << 20
+	src := io.MultiReader(strings.NewReader("data: "), &smallReads{strings.NewReader(strings.Repeat("y", size))}, strings.NewReader("\n\n"))
+	got, err := read(t, src)
+	if !errors.Is(err, io.EOF) || len(got) != 1 || len(got[0].Data) != size {
+		t.Fatalf("%d events, error %v", len(got), err)
+	}
+}
+
+type smallReads struct{ src io.Reader }
+
+func (s *smallReads) Read(p []byte) (int, error) { return s.src.Read(p[:min(len(p), 64)]) }
+
+func FuzzReader(f *testing.F) {
+	f.Add([]byte("event: a\r\ndata: 1\r\rdata: 2\n\n"))
+	f.Add([]byte("data: 1\r\n\r"))
+	f.Add([]byte("\uFEFFdata\n\n"))
+	f.Fuzz(func(t *testing.T, stream []byte) {
+		whole, err := read(t, bytes.NewReader(stream))
+		if !errors.Is(err, io.EOF) {
+			t.Fatalf("error %v", err)
+		}
+		parts, _ := read(t, iotest.OneByteReader(bytes.NewReader(stream)))
+		if diff := cmp.Diff(whole, parts); diff != "" {
+			t.Errorf("read byte by byte, %q differs:\n%s", stream, diff)
+		}
+		normal := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(stream))
+		lf, _ := read(t, strings.NewReader(normal))
+		if diff := cmp.Diff(whole, lf); diff != "" {
+			t.Errorf("with LF, %q differs:\n%s", stream, diff)
+		}
+	})
+}

@@ -1,0 +1,156 @@
+package wire_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolrunner/toolrunner/internal/wire"
+)
+
+var documents = []string{
+	``, ` `, `{}`, `[]`, `{"a":1}`, ` { "a" : [ 1 , 2.5e-3 , -0 ] , "b" : null } `, `{"a":1,}`, `{,}`, `[1,]`, `[,1]`, `{"a"}`,
+	`{"a":}`, `{a:1}`, `"x"`, `"\u00e9\n\"\\"`, `"\ud83d\ude00"`, `"\ud83d"`, `"\x"`, `"\u12g4"`, "\"\x01\"", "\"\xff\"",
+	`tru`, `true`, `nul`, `null`, `falsey`, `01`, `1.`, `.5`, `-`, `1e`, `1e+`, `1E+5`, `-12.34`, `9007199254740993`,
+	`{"a":1}x`, `[[[[[]]]]]`, `{"\u0061":1}`, `{"a":1 "b":2}`, `[1 2]`, `{"a"`, `[`, `{"a":[`, `"`, `"\`, `"\u12`,
+}
+
+func TestValidAgreesWithEncodingJSON(t *testing.T) {
+	for _, doc := range documents {
+		if got, want := wire.Valid([]byte(doc)), json.Valid([]byte(doc)); got != want {
+			t.Errorf("Valid(%q) = %v, want %v", doc, got, want)
+		}
+	}
+	deep := strings.Repeat("[", 20000) + strings.Repeat("]", 20000)
+	if wire.Valid([]byte(deep)) {
+		t.Error("Valid accepts 20,000 levels")
+	}
+}
+
+func TestMembersVisitsInOrderAndUnquotesKeys(t *testing.T) {
+	type member struct{ Key, Value string }
+	var got []member
+	err := wire.Members([]byte(` {"b" : {"x":1} , "\u0061" : [ ] , "b":"again"} `), func(key, value []byte) error {
+		got = append(got, member{string(key), string(value)})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []member{{"b", `{"x":1}`}, {"a", `[ ]`}, {"b", `"again"`}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("members (-want +got):\n%s", diff)
+	}
+}
+
+func TestElementsVisitsInOrder(t *testing.T) {
+	var got []string
+	err := wire.Elements([]byte(` [1 , "two", {"three":[3]}] `), func(value []byte) error {
+		got = append(got, string(value))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"1", `"two"`, `{"three":[3]}`}, got); diff != "" {
+		t.Errorf("elements (-want +got):\n%s", diff)
+	}
+}
+
+func TestVisitorsErrorStopsTheWalk(t *testing.T) {
+	stop := errors.New("stop")
+	visits := 0
+	if err := wire.Members([]byte(`{"a":1,"b":2}`), func(_, _ []byte) error { visits++; return stop }); !errors.Is(err, stop) {
+		t.Errorf("Members returned %v, want the visitor's error", err)
+	}
+	if err := wire.Elements([]byte(`[1,2]`), func([]byte) error { visits++; return stop }); !errors.Is(err, stop) {
+		t.Errorf("Elements returned %v, want the visitor's error", err)
+	}
+	if visits != 2 {
+		t.Errorf("%d visits, want one of each walk", visits)
+	}
+}
+
+func TestMembersAndElementsRefuseWhatIsNotTheirs(t *testing.T) {
+	for _, doc := range append(documents, `{"a":1} {}`) {
+		data := []byte(doc)
+		var object map[string]any
+		var array []any
+		trimmed := strings.TrimSpace(doc)
+		wantObject := json.Unmarshal(data, &object) == nil && strings.HasPrefix(trimmed, "{")
+		wantArray := json.Unmarshal(data, &array) == nil && strings.HasPrefix(trimmed, "[")
+		if err := wire.Members(data, func(_, _ []byte) error { return nil }); (err == nil) != wantObject {
+			t.Errorf("Members(%q) = %v, want success %v", doc, err, wantObject)
+		}
+		if err := wire.Elements(data, func([]byte) error { return nil }); (err == nil) != wantArray {
+			t.Errorf("Elements(%q) = %v, want success %v", doc, err, wantArray)
+		}
+	}
+}
+
+func TestBodyReadsLikeItsJoinedSegments(t *testing.T) {
+	var body wire.Body
+	body.Append([]byte("one"), nil, []byte(""), []byte("two and "))
+	body.Append([]byte("three"))
+	if err := iotest.TestReader(body.Reader(), []byte("onetwo and three")); err != nil {
+		t.Error(err)
+	}
+	if got := string(body.Bytes()); got != "onetwo and three" || body.Size() != int64(len(got)) {
+		t.Errorf("Bytes() = %q with Size() = %d", got, body.Size())
+	}
+	first, second := body.Reader(), body.Reader()
+	if _, err := io.ReadAll(first); err != nil {
+		t.Fatal(err)
+	}
+	if rest, _ := io.ReadAll(second); len(rest) != 16 {
+		t.Errorf("the second reader saw %d bytes, want 16: readers share a position", len(rest))
+	}
+}
+
+func FuzzValid(f *testing.F) {
+	for _, doc := range documents {
+		f.Add([]byte(doc))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if got, want := wire.Valid(data), json.Valid(data); got != want {
+			t.Errorf("Valid(%q) = %v, want %v", data, got, want)
+		}
+	})
+}
+
+func FuzzStrings(f *testing.F) {
+	for _, doc := range documents {
+		f.Add([]byte(doc))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		literal := bytes.TrimSpace(data)
+		var want string
+		if json.Unmarshal(literal, &want) == nil && literal[0] == '"' {
+			if got, ok := wire.Unquote(literal); !ok || got != want {
+				t.Errorf("Unquote(%q) = %q, %v, want %q", literal, got, ok, want)
+			}
+		}
+		quoted := wire.AppendString(nil, string(data))
+		var got string
+		if err := json.Unmarshal(quoted, &got); err != nil {
+			t.Fatalf("AppendString(%q) = %q: %v", data, quoted, err)
+		}
+		reference, err := json.Marshal(string(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var viaJSON string
+		if err := json.Unmarshal(reference, &viaJSON); err != nil {
+			t.Fatal(err)
+		}
+		if got != viaJSON {
+			t.Errorf("AppendString(%q) reads back as %q, encoding/json's as %q", data, got, viaJSON)
+		}
+	})
+}
