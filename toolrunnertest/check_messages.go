@@ -54,27 +54,26 @@ func (c *checker) checkMessages(raw json.RawMessage) {
 		c.breach("first-message", "messages.0", "first message must use the \"user\" role")
 	}
 	ids := map[string]string{}
+	var turn []block // of the assistant messages right before
 	for i, m := range messages {
-		last := i == len(messages)-1
 		if m.role == "system" && i > 0 && messages[i-1].role == "assistant" {
 			c.breach("system-position", m.path, "a system message may not directly follow an assistant message")
 		}
-		c.checkContent(m, last)
+		c.checkContent(m, i == len(messages)-1)
 		for _, b := range m.blocks {
 			c.checkBlock(m.role, b)
 			if b.isCall() {
 				c.checkCall(b, ids)
 			}
 		}
-		var before message
-		if i > 0 {
-			before = messages[i-1]
+		if m.role == "assistant" {
+			turn = append(turn, m.blocks...)
+			continue
 		}
-		c.checkResults(before, m)
-		if last {
-			c.checkResults(m, message{})
-		}
+		c.checkResults(turn, m.blocks)
+		turn = nil
 	}
+	c.checkResults(turn, nil)
 	c.checkServerCalls(messages)
 }
 
@@ -220,47 +219,53 @@ func (c *checker) checkCall(b block, ids map[string]string) {
 	}
 }
 
-// checkResults checks that a message begins with the results of the calls in the message before it. The API joins
-// messages of one role, but not for this: all results are in the one message right after the calls (B041, B077).
-func (c *checker) checkResults(before, m message) {
-	calls := map[string]bool{} // whether it was answered
-	var order []string
-	for _, b := range before.blocks {
-		if id := b.id(); b.kind == "tool_use" && before.role == "assistant" {
-			if _, ok := calls[id]; !ok {
-				order = append(order, id)
-			}
-			calls[id] = false
+// checkResults checks that a message begins with the results of the calls in the assistant turn before it. The API joins
+// the messages of an assistant turn, but all results are in the one message right after it (B041, B077).
+func (c *checker) checkResults(turn, blocks []block) {
+	answered := map[string]bool{}
+	for _, b := range turn {
+		if b.kind == "tool_use" {
+			answered[b.id()] = false
 		}
 	}
 	other := false
-	for _, b := range m.blocks {
+	for _, b := range blocks {
 		if b.kind != "tool_result" {
 			other = true
 			continue
 		}
 		id := asString(b.fields["tool_use_id"])
-		answered, known := calls[id]
+		again, known := answered[id]
 		switch {
 		case !known:
 			c.breach("tool-result-unknown", b.path, "unexpected `tool_use_id` found in `tool_result` blocks: %s. Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", id)
-		case answered:
+			continue
+		case again:
 			c.breach("tool-result-duplicate", b.path, "each tool_use must have a single result. Found multiple `tool_result` blocks with id: %s", id)
 		case other:
 			c.breach("tool-result-order", b.path, "messages following `tool_use` blocks must begin with a matching number of `tool_result` blocks")
 		}
-		if known {
-			calls[id] = true
-		}
+		answered[id] = true
 	}
+	c.checkAnswered(turn, answered)
+}
+
+func (c *checker) checkAnswered(turn []block, answered map[string]bool) {
 	var missing []string
-	for _, id := range order {
-		if !calls[id] {
-			missing = append(missing, id)
+	path := ""
+	for _, b := range turn {
+		id := b.id()
+		if b.kind != "tool_use" || answered[id] {
+			continue
+		}
+		answered[id] = true // it may stand there twice
+		missing = append(missing, id)
+		if path == "" {
+			path, _, _ = strings.Cut(b.path, ".content")
 		}
 	}
 	if len(missing) > 0 {
-		c.breach("tool-result-missing", before.path, "`tool_use` ids were found without `tool_result` blocks immediately after: %s. Each `tool_use` block must have a corresponding `tool_result` block in the next message.", strings.Join(missing, ", "))
+		c.breach("tool-result-missing", path, "`tool_use` ids were found without `tool_result` blocks immediately after: %s. Each `tool_use` block must have a corresponding `tool_result` block in the next message.", strings.Join(missing, ", "))
 	}
 }
 
