@@ -3,13 +3,11 @@ package toolrunnertest
 import (
 	"encoding/json"
 	"net/http"
-	"net/url"
 )
 
 // Request is one request that the server received, with what it answered.
 type Request struct {
 	Path   string
-	Query  url.Values
 	Header http.Header
 	Body   json.RawMessage // the exact bytes
 

@@ -150,7 +150,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	q := &Request{Path: r.URL.Path, Query: r.URL.Query(), Header: r.Header.Clone(), Body: body}
+	q := &Request{Path: r.URL.Path, Header: r.Header.Clone(), Body: body}
 	refusal := refuse(r.Method, q)
 	n, reply, ok := s.receive(q, refusal == nil)
 	switch {
