@@ -1,0 +1,175 @@
+package toolrunnertest
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	contentTypeSSE = "text/event-stream; charset=utf-8"
+	defaultChunk   = 16
+)
+
+// response is a reply in the form in which it goes to one request.
+type response struct {
+	status  int
+	header  http.Header
+	body    []string        // the parts that Trickle sends one by one
+	message json.RawMessage // the message as a plain reply has it; nil if there is none
+	broken  bool            // the message does not arrive whole
+
+	delay, pause time.Duration
+	trickle      bool
+	cut          limit
+}
+
+// render makes the response to the request that arrived as number n, counted from 1.
+func (r Reply) render(q *Request, n int) response {
+	for r.compute != nil {
+		r = r.compute(q)
+	}
+	s := r.spec
+	var out response
+	switch {
+	case s.raw != nil:
+		out = response{status: http.StatusOK, header: contentType(s.contentType), body: []string{*s.raw}}
+		if s.contentType != contentTypeSSE && json.Valid([]byte(*s.raw)) {
+			out.message = json.RawMessage(*s.raw)
+		}
+	case s.failure != nil:
+		out = s.failure.response(n)
+	case q.Stream():
+		out = s.stream(q, n)
+	case s.failEvents.set:
+		out = s.failWith.response(n)
+	default:
+		message := s.message(q, n)
+		out = response{status: http.StatusOK, header: contentType("application/json"), body: []string{message}, message: json.RawMessage(message)}
+	}
+	out.status = cmp.Or(s.code, out.status)
+	out.header.Set("request-id", requestID(n))
+	for key, values := range s.header {
+		out.header[key] = values
+	}
+	if out.status != http.StatusOK {
+		out.message = nil
+	}
+	out.delay, out.pause, out.trickle = s.delay, s.pause, s.trickle
+	if s.cutBytes.set && s.cutBytes.n < len(strings.Join(out.body, "")) {
+		out.cut, out.broken = s.cutBytes, true
+	}
+	return out
+}
+
+func contentType(value string) http.Header {
+	return http.Header{"Content-Type": {value}}
+}
+
+func requestID(n int) string { return "req_" + strconv.Itoa(n) }
+
+func (f failure) body(n int) string {
+	return fmt.Sprintf(`{"type":"error","error":{"type":%s,"message":%s},"request_id":%s}`,
+		quote(f.kind), quote(f.message), quote(requestID(n)))
+}
+
+func (f failure) response(n int) response {
+	return response{status: f.code, header: contentType("application/json"), body: []string{f.body(n)}}
+}
+
+// message is the reply as a plain message.
+func (s *spec) message(q *Request, n int) string {
+	content := make([]string, len(s.blocks))
+	for i, b := range s.blocks {
+		content[i] = b.raw
+	}
+	u := s.tokens()
+	return `{` + s.identity(q, n) + `,"content":[` + strings.Join(content, ",") + `],` + s.ending() +
+		`,"usage":{` + u.fields(u.output) + `,"service_tier":"standard"}}`
+}
+
+// stream is the reply as the events that the API would send, ended where the script says so.
+func (s *spec) stream(q *Request, n int) response {
+	events := s.events(q, n)
+	out := response{status: http.StatusOK, header: contentType(contentTypeSSE), message: json.RawMessage(s.message(q, n))}
+	keep := min(s.endEvents.within(len(events)), s.failEvents.within(len(events)))
+	out.body = events[:keep:keep]
+	out.broken = keep < len(events)
+	if s.failEvents.set {
+		out.body = append(out.body, event("error", s.failWith.body(n)))
+		out.broken = true
+	}
+	return out
+}
+
+func (s *spec) events(q *Request, n int) []string {
+	u := s.tokens()
+	events := []string{
+		event("message_start", `{"type":"message_start","message":{`+s.identity(q, n)+
+			`,"content":[],"stop_reason":null,"stop_sequence":null,"usage":{`+u.fields(min(1, u.output))+`,"service_tier":"standard"}}}`),
+		event("ping", `{"type":"ping"}`),
+	}
+	size := cmp.Or(s.chunk, defaultChunk)
+	if size < 0 {
+		size = int(^uint(0) >> 1)
+	}
+	for i, b := range s.blocks {
+		start, deltas := b.start(size)
+		index := strconv.Itoa(i)
+		events = append(events, event("content_block_start", `{"type":"content_block_start","index":`+index+`,"content_block":`+start+`}`))
+		for _, d := range deltas {
+			events = append(events, event("content_block_delta", `{"type":"content_block_delta","index":`+index+`,"delta":`+d+`}`))
+		}
+		events = append(events, event("content_block_stop", `{"type":"content_block_stop","index":`+index+`}`))
+	}
+	return append(
+		events,
+		event("message_delta", `{"type":"message_delta","delta":{`+s.ending()+`},"usage":{`+u.fields(u.output)+`}}`),
+		event("message_stop", `{"type":"message_stop"}`),
+	)
+}
+
+// identity is what a message has before it has content.
+func (s *spec) identity(q *Request, n int) string {
+	return `"model":` + quote(cmp.Or(s.model, q.Model())) + `,"id":` + quote(cmp.Or(s.id, "msg_"+strconv.Itoa(n))) +
+		`,"type":"message","role":"assistant"`
+}
+
+// ending is what a message has once its content is complete.
+func (s *spec) ending() string {
+	ending := `"stop_reason":` + quote(s.reason()) + `,"stop_sequence":` + cmp.Or(s.stopSequence, "null")
+	if s.stopDetails != "" {
+		ending += `,"stop_details":` + s.stopDetails
+	}
+	if s.container != "" {
+		ending += `,"container":` + s.container
+	}
+	return ending
+}
+
+func (s *spec) reason() string {
+	if s.stopReason != "" {
+		return s.stopReason
+	}
+	for _, b := range s.blocks {
+		if b.kind == "tool_use" {
+			return "tool_use"
+		}
+	}
+	return "end_turn"
+}
+
+func (u usage) fields(output int) string {
+	return fmt.Sprintf(`"input_tokens":%d,"cache_creation_input_tokens":%d,"cache_read_input_tokens":%d,"output_tokens":%d`,
+		u.input, u.cacheCreation, u.cacheRead, output)
+}
+
+// event is one event of a stream. A raw block may span lines, data of an event must not; JSON lets every line break go
+// that is not part of a string, and a string has none.
+func event(name, data string) string {
+	return "event: " + name + "\ndata: " + strings.NewReplacer("\r", "", "\n", "").Replace(data) + "\n\n"
+}

@@ -1,0 +1,81 @@
+package toolrunnertest
+
+import (
+	"encoding/json"
+	"net/http"
+)
+
+// Request is one request that the server received, with what it answered.
+type Request struct {
+	Path   string
+	Header http.Header
+	Body   json.RawMessage // the exact bytes
+
+	// Status is the HTTP status of the answer; 0 as long as there is none.
+	Status int
+	// Reply is the message that was answered, as a plain reply has it, also where a stream was sent. It is nil if the
+	// answer was an error or came from RawSSE.
+	Reply json.RawMessage
+
+	broken bool // the reply did not arrive whole
+}
+
+// Field returns a top-level parameter of the body as it was sent, nil if it is absent.
+func (q *Request) Field(name string) json.RawMessage {
+	return asObject(q.Body)[name]
+}
+
+// Messages returns the messages of the body, each as it was sent.
+func (q *Request) Messages() []json.RawMessage {
+	return asList(q.Field("messages"))
+}
+
+// ToolResult returns the tool_result block for a call, as it was sent, nil if there is none.
+func (q *Request) ToolResult(callID string) json.RawMessage {
+	for _, m := range q.Messages() {
+		for _, block := range asList(asObject(m)["content"]) {
+			fields := asObject(block)
+			if asString(fields["type"]) == "tool_result" && asString(fields["tool_use_id"]) == callID {
+				return block
+			}
+		}
+	}
+	return nil
+}
+
+// Model returns the model that the request names.
+func (q *Request) Model() string { return asString(q.Field("model")) }
+
+// Stream reports whether the request asks for an event stream.
+func (q *Request) Stream() bool { return string(q.Field("stream")) == "true" }
+
+// object is a JSON object. Unlike a struct, it does not take "Role" for "role".
+type object map[string]json.RawMessage
+
+// asObject returns nil for what is no object.
+func asObject(raw json.RawMessage) object {
+	var o object
+	if json.Unmarshal(raw, &o) != nil {
+		return nil
+	}
+	return o
+}
+
+// asList returns nil for what is no array.
+func asList(raw json.RawMessage) []json.RawMessage {
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) != nil {
+		return nil
+	}
+	return list
+}
+
+// asString returns "" for what is no string.
+func asString(raw json.RawMessage) string { return unquote(string(raw)) }
+
+// absent reports whether a field is missing or null.
+func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
+
+func isString(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '"' }
+func isList(raw json.RawMessage) bool   { return len(raw) > 0 && raw[0] == '[' }
+func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
