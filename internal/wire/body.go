@@ -56,3 +56,11 @@ func (r *reader) Read(p []byte) (int, error) {
 }
 
 func (r *reader) Close() error { return nil }
+
+// Prefixed returns a new body that begins with head and goes on with b.
+func (b *Body) Prefixed(head []byte) *Body {
+	p := &Body{segments: make([][]byte, 0, len(b.segments)+1)}
+	p.Append(head)
+	p.Append(b.segments...)
+	return p
+}

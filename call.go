@@ -1,0 +1,215 @@
+package toolrunner
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/anthropics/anthropic-sdk-go/v2"
+
+	"github.com/toolrunner/toolrunner/internal/wire"
+)
+
+// Calls come out of replies; results go back in the next request.
+
+// Call is one tool call of a reply that the runner answers. Each handler gets a
+// Call of its own and may keep it; changing it changes nothing else.
+type Call struct {
+	// ID is the id of the tool_use block. It is unique in the conversation.
+	ID string
+	// Name is the name of the tool that the model asks for.
+	Name string
+	// Input is the input as the API sent it, byte for byte: numbers of any
+	// size, order of keys and all. It is valid JSON.
+	Input json.RawMessage
+	// Block is the tool_use block. Its Input is decoded and loses what Input keeps.
+	Block anthropic.BetaToolUseBlock
+	// Iteration is the number of the turn in its run, from 1. It is 0 for a call
+	// that was in the messages that the runner began with.
+	Iteration int
+}
+
+type callKey struct{}
+
+// CallFrom returns the call that ctx was made for. It reports false unless ctx
+// is the context of a handler, or derived from one.
+func CallFrom(ctx context.Context) (*Call, bool) {
+	call, ok := ctx.Value(callKey{}).(*Call)
+	return call, ok
+}
+
+// Result is what a call comes back with. A nil Result, and one without
+// content, is a success with nothing to say.
+//
+// Content that the API would refuse is left out when the result is encoded:
+// unions without a value, and text blocks without text. A result with IsError
+// whose content is empty says so in a text block, as the API requires one.
+type Result struct {
+	Content []anthropic.BetaToolResultBlockParamContentUnion
+	// IsError tells the model that the call failed.
+	IsError bool
+	// CacheControl sets a cache breakpoint at the result.
+	CacheControl anthropic.BetaCacheControlEphemeralParam
+	// Err is the private cause of a failed call. It is never sent.
+	Err error
+}
+
+// TextResult returns a result of one text block.
+func TextResult(text string) *Result {
+	return &Result{Content: []anthropic.BetaToolResultBlockParamContentUnion{textContent(text)}}
+}
+
+// ErrorResult returns a failed result of one text block, which is sent as given.
+func ErrorResult(text string) *Result {
+	r := TextResult(text)
+	r.IsError = true
+	return r
+}
+
+// JSONResult returns a result of one text block that holds v as JSON, without
+// escapes for HTML. It returns the error of [json.Marshal].
+func JSONResult(v any) (*Result, error) {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return TextResult(strings.TrimSuffix(text.String(), "\n")), nil
+}
+
+func textContent(text string) anthropic.BetaToolResultBlockParamContentUnion {
+	return anthropic.BetaToolResultBlockParamContentUnion{OfText: &anthropic.BetaTextBlockParam{Text: text}}
+}
+
+// maxErrorText is how much of an error's text the model reads, in characters.
+const maxErrorText = 4096
+
+const (
+	errorPrefix    = "Error: "
+	emptyErrorText = "Error: the tool failed without saying why."
+)
+
+// failedResult returns the result of a call whose handler returned err, beside
+// the content it may have returned with it.
+func failedResult(r *Result, err error) *Result {
+	failed := &Result{IsError: true, Err: err}
+	text := emptyErrorText
+	if cause := strings.TrimSpace(err.Error()); cause != "" {
+		text = errorPrefix + boundText(cause)
+	}
+	if r != nil {
+		failed.Content = append(failed.Content, r.Content...)
+		failed.CacheControl = r.CacheControl
+	}
+	failed.Content = append(failed.Content, textContent(text))
+	return failed
+}
+
+// boundText makes an error's text valid UTF-8 of at most maxErrorText characters.
+func boundText(text string) string {
+	if len(text) > utf8.UTFMax*maxErrorText {
+		text = text[:utf8.UTFMax*maxErrorText]
+	}
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	runes := 0
+	for i := range text {
+		if runes++; runes > maxErrorText {
+			return text[:i] + "..."
+		}
+	}
+	return text
+}
+
+// encode returns the tool_result block that answers use. A result that cannot
+// be encoded becomes a failed one that says why.
+func (r *Result) encode(use toolUse) []byte {
+	if r == nil {
+		r = &Result{}
+	}
+	block, err := r.appendBlock(nil, use)
+	if err != nil {
+		failed := failedResult(nil, fmt.Errorf("the tool's result could not be encoded: %w", err))
+		block, _ = failed.appendBlock(nil, use) // one plain text block cannot fail
+	}
+	return block
+}
+
+func (r *Result) appendBlock(dst []byte, use toolUse) ([]byte, error) {
+	dst = append(dst, `{"type":"tool_result","tool_use_id":`...)
+	dst = wire.AppendString(dst, use.id)
+	if use.toolset != "" {
+		dst = append(dst, `,"toolset_name":`...)
+		dst = wire.AppendString(dst, use.toolset)
+	}
+	open := `,"content":[`
+	separator := open
+	for _, c := range r.Content {
+		block, err := encodeContent(c)
+		if err != nil {
+			return nil, err
+		}
+		if block != nil {
+			dst = append(dst, separator...)
+			dst = append(dst, block...)
+			separator = ","
+		}
+	}
+	if separator == open && r.IsError {
+		dst = append(dst, open...)
+		dst = appendText(dst, emptyErrorText)
+		separator = ","
+	}
+	if separator != open {
+		dst = append(dst, ']')
+	}
+	if r.IsError {
+		dst = append(dst, `,"is_error":true`...)
+	}
+	if !isZeroCacheControl(r.CacheControl) {
+		control, err := r.CacheControl.MarshalJSON()
+		if err != nil {
+			return nil, err
+		}
+		dst = append(append(dst, `,"cache_control":`...), control...)
+	}
+	return append(dst, '}'), nil
+}
+
+// encodeContent returns the content block c, or nil for one that says nothing.
+func encodeContent(c anthropic.BetaToolResultBlockParamContentUnion) ([]byte, error) {
+	if t := c.OfText; t != nil {
+		if _, raw := t.Overrides(); !raw && len(t.ExtraFields()) == 0 {
+			if t.Text == "" {
+				return nil, nil
+			}
+			if len(t.Citations) == 0 && isZeroCacheControl(t.CacheControl) && (t.Type == "" || t.Type == "text") {
+				return appendText(nil, t.Text), nil
+			}
+		}
+	}
+	block, err := c.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	if string(block) == "null" {
+		return nil, nil
+	}
+	if !wire.Valid(block) {
+		return nil, fmt.Errorf("a content block is not valid JSON: %.100q", block)
+	}
+	return block, nil
+}
+
+func appendText(dst []byte, text string) []byte {
+	dst = append(dst, `{"type":"text","text":`...)
+	return append(wire.AppendString(dst, text), '}')
+}
+
+func isZeroCacheControl(c anthropic.BetaCacheControlEphemeralParam) bool {
+	_, raw := c.Overrides()
+	return !raw && c.TTL == "" && c.Type == "" && len(c.ExtraFields()) == 0
+}

@@ -1,0 +1,82 @@
+package toolrunner
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Errors to branch on with [errors.Is].
+var (
+	// ErrDone is returned by [Runner.Next] when the run has ended.
+	// [Runner.Outcome] says how.
+	ErrDone = errors.New("toolrunner: the run has ended")
+
+	// ErrTurnOver is returned by methods of a [Turn] that is used after its loop
+	// body; they have changed nothing.
+	ErrTurnOver = errors.New("toolrunner: the turn is over: use its methods inside the loop body that received it")
+
+	// ErrMaxIterations is returned by [Runner.RunToCompletion] for
+	// [OutcomeMaxIterations].
+	ErrMaxIterations = errors.New("toolrunner: the run has reached Params.MaxIterations")
+
+	// ErrTruncated is returned by [Runner.RunToCompletion] for [OutcomeTruncated].
+	ErrTruncated = errors.New("toolrunner: the reply was cut off by max_tokens or by the context window")
+
+	// ErrRefused is returned by [Runner.RunToCompletion] for [OutcomeRefused].
+	ErrRefused = errors.New("toolrunner: the model refused")
+)
+
+// ReplyError reports a reply that the runner cannot use: it is not a message,
+// or it holds calls that cannot be told apart. Nothing of it was recorded and no
+// tool ran; going on with the run sends the same request again. [Runner.All],
+// [Runner.AllStreaming], [Runner.Next] and [Runner.RunToCompletion] return it.
+type ReplyError struct {
+	Reason string
+	Body   []byte // the reply as it came, as far as it came
+	Err    error  // what decoding it failed with; may be nil
+}
+
+func (e *ReplyError) Error() string {
+	const most = 200
+	text := "toolrunner: the reply cannot be used: " + e.Reason
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	if len(e.Body) > 0 {
+		text += fmt.Sprintf(": %.*q", most, e.Body)
+	}
+	return text
+}
+
+func (e *ReplyError) Unwrap() error { return e.Err }
+
+// IncompleteStreamError reports a stream that ended before its reply was
+// complete: no message_stop came, and no stop reason either. Nothing of the
+// reply was recorded and no tool ran; going on with the run sends the same
+// request again. [Runner.All], [Runner.AllStreaming], [Turn.Events] and the
+// methods that call them return it.
+type IncompleteStreamError struct {
+	Events int    // events that had come
+	Last   string // type of the last one; empty if none had
+	Err    error  // what reading failed with; io.ErrUnexpectedEOF for a plain end
+}
+
+func (e *IncompleteStreamError) Error() string {
+	if e.Events == 0 {
+		return fmt.Sprintf("toolrunner: the stream ended before its first event: %v", e.Err)
+	}
+	return fmt.Sprintf("toolrunner: the stream ended before the reply was complete, after %d events, the last of them %s: %v", e.Events, e.Last, e.Err)
+}
+
+func (e *IncompleteStreamError) Unwrap() error { return e.Err }
+
+// HistoryError reports messages that the Messages API would refuse. [New] and
+// [Runner.AppendMessages] return it, and have taken over none of the messages.
+type HistoryError struct {
+	Index  int    // of the message among those given
+	Reason string // what is wrong, and what to do about it
+}
+
+func (e *HistoryError) Error() string {
+	return fmt.Sprintf("toolrunner: message %d: %s", e.Index, e.Reason)
+}

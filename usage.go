@@ -1,0 +1,49 @@
+package toolrunner
+
+import "github.com/toolrunner/toolrunner/internal/wire"
+
+// Usage is what the replies of a runner have cost, in tokens as the API counts
+// them.
+type Usage struct {
+	Replies                  int // replies that the totals are over
+	InputTokens              int64
+	OutputTokens             int64
+	CacheCreationInputTokens int64
+	CacheReadInputTokens     int64
+}
+
+// add adds the usage object of one reply. Counts that are missing, null or no
+// integers count as zero: not every server sends them.
+func (u *Usage) add(object []byte) {
+	u.Replies++
+	if len(object) == 0 || object[0] != '{' {
+		return
+	}
+	// The object is a part of a reply that was walked over before, so it is valid.
+	_ = wire.Members(object, func(key, value []byte) error {
+		switch string(key) {
+		case "input_tokens":
+			u.InputTokens += count(value)
+		case "output_tokens":
+			u.OutputTokens += count(value)
+		case "cache_creation_input_tokens":
+			u.CacheCreationInputTokens += count(value)
+		case "cache_read_input_tokens":
+			u.CacheReadInputTokens += count(value)
+		}
+		return nil
+	})
+}
+
+// count returns the value of a JSON number that is a natural number below 2^53,
+// else zero.
+func count(value []byte) int64 {
+	var n int64
+	for _, c := range value {
+		if c < '0' || c > '9' || n > 1<<53/10 {
+			return 0
+		}
+		n = n*10 + int64(c-'0')
+	}
+	return n
+}
