@@ -1,0 +1,96 @@
+package schema
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// The bounds of what a model has to read about one input.
+const (
+	maxFaults    = 10
+	maxFaultText = 300
+	maxValueText = 60
+	maxKeyText   = 64
+)
+
+// Error says what is wrong with the input of a call. Its text is written for the model.
+type Error struct {
+	faults   []string
+	unlisted int
+	cause    error // of a decoder; may be nil
+}
+
+func (e *Error) Error() string {
+	if len(e.faults) == 1 && e.unlisted == 0 {
+		return "invalid input: " + e.faults[0]
+	}
+	text := "invalid input:\n- " + strings.Join(e.faults, "\n- ")
+	if e.unlisted > 0 {
+		text += fmt.Sprintf("\n- and %d more", e.unlisted)
+	}
+	return text
+}
+
+func (e *Error) Unwrap() error { return e.cause }
+
+func invalidJSON(err error) error {
+	return &Error{faults: []string{"not valid JSON: " + err.Error()}, cause: err}
+}
+
+// pathStep is the key of a member or the index of an item.
+type pathStep struct {
+	key     string
+	index   int
+	isIndex bool
+}
+
+func describeFault(path []pathStep, text string) string {
+	var b strings.Builder
+	const shown = 12
+	for i, step := range path {
+		switch {
+		case len(path) > shown && i == shown/2:
+			b.WriteString("...")
+			continue
+		case len(path) > shown && i > shown/2 && i < len(path)-shown/2:
+			continue
+		case step.isIndex:
+			b.WriteString("[" + strconv.Itoa(step.index) + "]")
+			continue
+		case b.Len() > 0:
+			b.WriteByte('.')
+		}
+		b.WriteString(abbreviate(step.key, maxKeyText))
+	}
+	if b.Len() == 0 {
+		b.WriteString("the input")
+	}
+	return b.String() + ": " + abbreviate(text, maxFaultText)
+}
+
+// summary names a value in a few words.
+func summary(v *jsonValue) string {
+	switch v.kind {
+	case kindObject:
+		return abbreviate("object "+string(v.appendTo(nil)), maxValueText)
+	case kindArray:
+		return abbreviate("array "+string(v.appendTo(nil)), maxValueText)
+	case kindString:
+		return "string " + abbreviate(v.raw, maxValueText)
+	}
+	return abbreviate(v.raw, maxValueText)
+}
+
+// abbreviate cuts text to at most n bytes, between characters, and makes it valid UTF-8.
+func abbreviate(s string, n int) string {
+	if len(s) > n {
+		cut := n
+		for cut > 0 && !utf8.RuneStart(s[cut]) {
+			cut--
+		}
+		s = s[:cut] + "..."
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}

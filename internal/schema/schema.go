@@ -1,0 +1,147 @@
+package schema
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+
+	"github.com/anthropics/anthropic-sdk-go/v2"
+	"github.com/anthropics/anthropic-sdk-go/v2/packages/param"
+)
+
+// propertyKey is what the API wants the names of the properties of an input to match.
+var propertyKey = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
+
+// Input is the schema of a tool's input: the bytes that are sent, and the rules that input is checked against.
+// It does not change and may be used by several goroutines.
+type Input struct {
+	text  json.RawMessage
+	rules *rule
+	// fromType is set for the schema of a Go type, where null stands for an optional property that is not given.
+	fromType bool
+	fields   fieldTable
+}
+
+// For makes the schema of a Go type: what encoding/json reads into it, and what its tags add.
+//
+// A property is required if its jsonschema tag says so, and optional otherwise, whatever its type: as in the official
+// runner. null may be given for an optional property. The type must be a struct or a map, or one that describes itself
+// as an object; json.RawMessage and any stand for an object of any content.
+//
+// With strict, the schema has the form that strict mode wants. The rules stay those of the tags, so that a bound that
+// had to move into the description is still checked.
+func For(t reflect.Type, strict bool) (*Input, error) {
+	if t == nil {
+		return nil, errors.New("no type: an interface without a value")
+	}
+	b := newSchemaBuilder()
+	tree, err := b.document(t)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkRoot(&tree); err != nil {
+		return nil, fmt.Errorf("schema of %s: %w", t, err)
+	}
+	if strict {
+		if err := makeStrict(&tree); err != nil {
+			return nil, fmt.Errorf("schema of %s: %w", t, err)
+		}
+	}
+	rules, err := compileSchema(tree.clone(), true)
+	if err != nil {
+		return nil, fmt.Errorf("schema of %s: %w", t, err)
+	}
+	if err := tidySchema(&tree, strict); err != nil {
+		return nil, fmt.Errorf("schema of %s: %w", t, err)
+	}
+	text, err := schemaText(&tree)
+	if err != nil {
+		return nil, err
+	}
+	return &Input{text: text, rules: rules, fromType: true, fields: b.fields}, nil
+}
+
+// FromJSON takes a schema that somebody wrote. It stays as it is but for white space and $schema, which only
+// costs tokens. The error says what the API would refuse: it refuses the whole request for one such tool.
+func FromJSON(raw json.RawMessage) (*Input, error) {
+	tree, err := parseJSON(raw)
+	if err != nil {
+		return nil, fmt.Errorf("schema is not valid JSON: %w", err)
+	}
+	if tree.kind != kindObject {
+		return nil, fmt.Errorf("schema must be an object, not %s", summary(&tree))
+	}
+	if err := checkRoot(&tree); err != nil {
+		return nil, err
+	}
+	rules, err := compileSchema(tree.clone(), false)
+	if err != nil {
+		return nil, fmt.Errorf("schema: %w", err)
+	}
+	tree.remove("$schema")
+	text, err := schemaText(&tree)
+	if err != nil {
+		return nil, err
+	}
+	return &Input{text: text, rules: rules}, nil
+}
+
+// checkRoot checks what the API asks of the top of a schema alone.
+func checkRoot(tree *jsonValue) error {
+	for _, keyword := range []string{"oneOf", "anyOf", "allOf", "$ref"} {
+		if tree.get(keyword) != nil {
+			return fmt.Errorf("schema has %s at the top, which the API does not accept", keyword)
+		}
+	}
+	typ := tree.get("type")
+	if typ == nil {
+		return errors.New(`schema has no type: the API wants "type":"object" at the top`)
+	}
+	if typ.text() != "object" {
+		return fmt.Errorf(`schema has type %s at the top: the API accepts only "object"`, typ.appendTo(nil))
+	}
+	properties := tree.get("properties")
+	if properties == nil {
+		return nil
+	}
+	for i := range properties.elems {
+		if key := properties.elems[i].key; !propertyKey.MatchString(key) {
+			return fmt.Errorf("property %q: the API accepts only names that match %s", key, propertyKey)
+		}
+	}
+	return nil
+}
+
+// schemaText is the text of a schema exactly as the SDK sends it.
+func schemaText(tree *jsonValue) (json.RawMessage, error) {
+	return json.Marshal(json.RawMessage(tree.appendTo(nil)))
+}
+
+// JSON is the schema as it is sent: for the same type the same bytes each time. Callers must not change it.
+func (s *Input) JSON() json.RawMessage { return s.text }
+
+// Param is the schema as a parameter of a request. It encodes to JSON, byte for byte.
+func (s *Input) Param() anthropic.BetaToolInputSchemaParam {
+	return param.Override[anthropic.BetaToolInputSchemaParam](s.text)
+}
+
+// Check compares input with the schema. The error is an *Error that lists everything that is wrong.
+func (s *Input) Check(input json.RawMessage) error {
+	v, err := parseJSON(input)
+	if err != nil {
+		return invalidJSON(err)
+	}
+	c := checker{nullIsAbsent: s.fromType}
+	c.value(s.rules, &v)
+	if len(c.faults) == 0 {
+		return nil
+	}
+	return &Error{faults: c.faults, unlisted: c.unlisted}
+}
+
+// Decode is Decode for a value of the type that the schema was made from, without looking at the type each time.
+func (s *Input) Decode(input json.RawMessage, into any) error {
+	return decodeWith(s.fields, input, into)
+}

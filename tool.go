@@ -1,0 +1,258 @@
+package toolrunner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/anthropics/anthropic-sdk-go/v2"
+
+	"github.com/toolrunner/toolrunner/internal/schema"
+)
+
+// A call reaches a tool's handler; its result leaves it.
+
+// Handler answers a call. Handlers of one turn run at the same time, each on a
+// goroutine of its own; ctx ends when the run is cancelled or the tool's timeout
+// is over, and carries the call for [CallFrom].
+//
+// An error becomes a failed result that reads "Error: " and the error's text;
+// content that is returned with it goes before that. A nil result without an
+// error is a success with nothing to say.
+type Handler func(ctx context.Context, call *Call) (*Result, error)
+
+// Tool is a tool that the runner runs: what the model reads of it, and what
+// answers its calls. It implements [anthropic.BetaTool].
+//
+// A Tool may be changed until a runner is given it. After that it is read only,
+// and any number of runners may share it.
+type Tool struct {
+	// Definition is sent as given: strict, cache_control, defer_loading,
+	// input_examples and the rest are set here.
+	Definition anthropic.BetaToolParam
+	// Handler answers the calls. It must not be nil.
+	Handler Handler
+	// Timeout ends the context of a call after this time, and the call with a
+	// failed result. Zero: none.
+	Timeout time.Duration
+	// ReadOnly promises that calls have no side effects: one that was
+	// interrupted may run again.
+	ReadOnly bool
+	// Exclusive has each call run alone: the calls before it have ended, the
+	// calls after it have not begun.
+	Exclusive bool
+
+	schema *schema.Input // what input is checked against; nil: nothing
+	err    error         // why there is no schema, for a constructor that returns no error
+}
+
+var _ anthropic.BetaTool = (*Tool)(nil)
+
+// NewTool returns a tool whose input schema is derived from In, and whose input
+// is checked against it before run is called with it decoded.
+//
+// What run returns becomes the result: a string is a text block; a content block
+// or a slice of them goes as it is, and so does a *[Result]; anything else is
+// JSON in a text block.
+//
+// NewTool panics if In has no schema: that is a fault of the program text.
+func NewTool[In, Out any](name, description string, run func(ctx context.Context, input In) (Out, error)) *Tool {
+	input, err := schema.For(reflect.TypeFor[In](), false)
+	if err != nil {
+		panic(fmt.Sprintf("toolrunner: tool %q: %v", name, err))
+	}
+	return &Tool{
+		Definition: definition(name, description, input.Param()),
+		Handler:    typedHandler(run),
+		schema:     input,
+	}
+}
+
+// NewRawTool returns a tool with a definition that somebody else wrote. Its
+// handler gets the input as the API sent it: valid JSON, but checked against
+// nothing.
+func NewRawTool(definition anthropic.BetaToolParam, run Handler) *Tool {
+	return &Tool{Definition: definition, Handler: run}
+}
+
+func definition(name, description string, input anthropic.BetaToolInputSchemaParam) anthropic.BetaToolParam {
+	d := anthropic.BetaToolParam{Name: name, InputSchema: input}
+	if description != "" {
+		d.Description = anthropic.String(description)
+	}
+	return d
+}
+
+func typedHandler[In, Out any](run func(context.Context, In) (Out, error)) Handler {
+	return func(ctx context.Context, call *Call) (*Result, error) {
+		var input In
+		if err := decodeInto(call.Input, &input); err != nil {
+			return nil, err
+		}
+		output, err := run(ctx, input)
+		if err != nil {
+			return contentBeside(output), err
+		}
+		return resultOf(output)
+	}
+}
+
+// decodeInto decodes input; raw bytes get it as it is.
+func decodeInto(input json.RawMessage, into any) error {
+	switch into := into.(type) {
+	case *json.RawMessage:
+		*into = input
+	case *[]byte:
+		*into = input
+	default:
+		return schema.Decode(input, into)
+	}
+	return nil
+}
+
+// resultOf turns what a typed handler returned into a result.
+func resultOf(output any) (*Result, error) {
+	if r := contentBeside(output); r != nil {
+		return r, nil
+	}
+	switch output := output.(type) {
+	case *Result:
+		return &Result{}, nil
+	case string:
+		return TextResult(output), nil
+	}
+	r, err := JSONResult(output)
+	if err != nil {
+		return nil, fmt.Errorf("the tool's result is not JSON: %w", err)
+	}
+	return r, nil
+}
+
+// contentBeside returns output where it is content in itself, which may then
+// stand beside an error; else nil.
+func contentBeside(output any) *Result {
+	switch output := output.(type) {
+	case *Result:
+		return output
+	case anthropic.BetaToolResultBlockParamContentUnion:
+		return &Result{Content: []anthropic.BetaToolResultBlockParamContentUnion{output}}
+	case []anthropic.BetaToolResultBlockParamContentUnion:
+		return &Result{Content: output}
+	}
+	return nil
+}
+
+// Name returns the name of the definition.
+func (t *Tool) Name() string { return t.Definition.Name }
+
+// Description returns the description of the definition, or "".
+func (t *Tool) Description() string { return t.Definition.Description.Value }
+
+// InputSchema returns the input schema of the definition.
+func (t *Tool) InputSchema() anthropic.BetaToolInputSchemaParam { return t.Definition.InputSchema }
+
+// Execute answers one call with input, so that the tool works with any runner
+// that takes an [anthropic.BetaTool]. A failed result becomes an error.
+func (t *Tool) Execute(ctx context.Context, input json.RawMessage) ([]anthropic.BetaToolResultBlockParamContentUnion, error) {
+	if err := t.check(input); err != nil {
+		return nil, err
+	}
+	call, ok := CallFrom(ctx)
+	if !ok {
+		call = &Call{Name: t.Name(), Input: input}
+	}
+	result, err := t.Handler(ctx, call)
+	switch {
+	case err != nil:
+		return nil, err
+	case result == nil:
+		return nil, nil
+	case result.IsError:
+		return nil, resultError(result)
+	}
+	return result.Content, nil
+}
+
+func (t *Tool) check(input json.RawMessage) error {
+	if t.schema == nil {
+		return nil
+	}
+	return t.schema.Check(input)
+}
+
+// resultError returns the error that a failed result stands for: its cause, or
+// its text.
+func resultError(r *Result) error {
+	if r.Err != nil {
+		return r.Err
+	}
+	for _, c := range r.Content {
+		if c.OfText != nil && c.OfText.Text != "" {
+			return errors.New(c.OfText.Text)
+		}
+	}
+	return errors.New("the tool failed")
+}
+
+// NewBetaToolFromJSONSchema is the official runner's constructor of that name:
+// the schema is derived from T. It returns an error if T has none.
+func NewBetaToolFromJSONSchema[T any](
+	name, description string,
+	handler func(context.Context, T) (anthropic.BetaToolResultBlockParamContentUnion, error),
+) (anthropic.BetaTool, error) {
+	input, err := schema.For(reflect.TypeFor[T](), false)
+	if err != nil {
+		return nil, fmt.Errorf("toolrunner: tool %q: %w", name, err)
+	}
+	return &Tool{Definition: definition(name, description, input.Param()), Handler: typedHandler(handler), schema: input}, nil
+}
+
+// NewBetaToolFromBytes is the official runner's constructor of that name: the
+// schema is given as JSON. Input is checked against it unless T is
+// [json.RawMessage] or []byte, which get it as the API sent it. It returns an
+// error for a schema that the API would refuse.
+func NewBetaToolFromBytes[T any](
+	name, description string,
+	schemaJSON []byte,
+	handler func(context.Context, T) (anthropic.BetaToolResultBlockParamContentUnion, error),
+) (anthropic.BetaTool, error) {
+	input, err := schema.FromJSON(schemaJSON)
+	if err != nil {
+		return nil, fmt.Errorf("toolrunner: tool %q: %w", name, err)
+	}
+	tool := &Tool{Definition: definition(name, description, input.Param()), Handler: typedHandler(handler)}
+	if !takesBytes[T]() {
+		tool.schema = input
+	}
+	return tool, nil
+}
+
+// NewBetaTool is the official runner's constructor of that name: the schema is
+// given as the SDK's value. Input is checked against it unless T is
+// [json.RawMessage] or []byte. A schema that the API would refuse is reported by
+// [New].
+func NewBetaTool[T any](
+	name, description string,
+	inputSchema anthropic.BetaToolInputSchemaParam,
+	handler func(context.Context, T) (anthropic.BetaToolResultBlockParamContentUnion, error),
+) anthropic.BetaTool {
+	tool := &Tool{Definition: definition(name, description, inputSchema), Handler: typedHandler(handler)}
+	if !takesBytes[T]() {
+		var data []byte
+		if data, tool.err = encodeSchema(inputSchema); tool.err == nil {
+			tool.schema, tool.err = schema.FromJSON(data)
+		}
+	}
+	return tool
+}
+
+func takesBytes[T any]() bool {
+	switch any((*T)(nil)).(type) {
+	case *json.RawMessage, *[]byte:
+		return true
+	}
+	return false
+}

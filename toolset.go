@@ -1,0 +1,242 @@
+package toolrunner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/anthropics/anthropic-sdk-go/v2"
+	"github.com/anthropics/anthropic-sdk-go/v2/packages/param"
+
+	"github.com/toolrunner/toolrunner/internal/wire"
+)
+
+// Tools reach the set at construction and during the run; a call's name is
+// looked up here.
+
+// toolName is what the Messages API accepts as the name of a tool.
+var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
+
+// registered is a tool as the runner runs it.
+type registered struct {
+	name       string
+	definition []byte // as sent
+	handler    Handler
+	check      func(json.RawMessage) error // nil: input is not checked
+	timeout    time.Duration
+	readOnly   bool
+	exclusive  bool
+}
+
+// toolset is what can be called now. The definitions that go out as params.tools
+// stay as they were at the start, so that the cached prefix of the prompt stays;
+// later changes go out as messages.
+type toolset struct {
+	first   []*registered // in the order given
+	byName  map[string]*registered
+	changes [][]byte     // blocks of a system message that has not been sent
+	queued  []toolChange // the same, as what they mean
+}
+
+// toolChange is what a block of a system message does to a name.
+type toolChange struct {
+	name string
+	add  bool
+}
+
+func newToolset(tools []anthropic.BetaTool) (*toolset, error) {
+	first, err := registerAll(tools)
+	if err != nil {
+		return nil, err
+	}
+	s := &toolset{first: first, byName: make(map[string]*registered, len(tools))}
+	for i, r := range first {
+		if s.byName[r.name] != nil {
+			return nil, fmt.Errorf("tools[%d]: the name %q is taken by an earlier tool; names must be unique", i, r.name)
+		}
+		s.byName[r.name] = r
+	}
+	return s, nil
+}
+
+// registerAll calls methods of the caller's tools.
+func registerAll(tools []anthropic.BetaTool) ([]*registered, error) {
+	all := make([]*registered, len(tools))
+	for i, tool := range tools {
+		var err error
+		if all[i], err = register(tool); err != nil {
+			return nil, fmt.Errorf("tools[%d]: %w", i, err)
+		}
+	}
+	return all, nil
+}
+
+// lookup returns the tool that answers calls of name, after the changes that
+// messages made and those that are queued. It returns nil for a name that is
+// not there.
+func (s *toolset) lookup(name string, messages ...[]toolChange) *registered {
+	available := true
+	for _, changes := range append(messages, s.queued) {
+		for _, c := range changes {
+			if c.name == name {
+				available = c.add
+			}
+		}
+	}
+	if !available {
+		return nil
+	}
+	return s.byName[name]
+}
+
+// names returns the names that lookup finds, sorted.
+func (s *toolset) names(messages ...[]toolChange) []string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(s.byName)) {
+		if s.lookup(name, messages...) != nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// add puts a tool in the place of an earlier one of its name, and queues the
+// block that tells the model.
+func (s *toolset) add(r *registered) {
+	s.byName[r.name] = r
+	s.queueAddition(r.name, r.definition)
+}
+
+// addDefinition queues a definition that nothing here runs.
+func (s *toolset) addDefinition(definition []byte) {
+	name := stringMember(definition, "name") // an mcp_toolset has none and takes nothing over
+	delete(s.byName, name)
+	s.queueAddition(name, definition)
+}
+
+func (s *toolset) remove(names []string) {
+	for _, name := range names {
+		delete(s.byName, name)
+		block := append([]byte(`{"type":"tool_removal","tool":{"type":"tool_reference","name":`), wire.AppendString(nil, name)...)
+		s.changes = append(s.changes, append(block, "}}"...))
+		s.queued = append(s.queued, toolChange{name: name})
+	}
+}
+
+func (s *toolset) queueAddition(name string, definition []byte) {
+	block := append([]byte(`{"type":"tool_addition","tool":{"type":"tool_definition","definition":`), definition...)
+	s.changes = append(s.changes, append(block, "}}"...))
+	s.queued = append(s.queued, toolChange{name: name, add: true})
+}
+
+// take returns the queued blocks and forgets them.
+func (s *toolset) take() [][]byte {
+	blocks := s.changes
+	s.changes, s.queued = nil, nil
+	return blocks
+}
+
+// register checks a tool and encodes its definition.
+func register(tool anthropic.BetaTool) (*registered, error) {
+	if v := reflect.ValueOf(tool); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil, errors.New("the tool is nil")
+	}
+	r := &registered{name: tool.Name()}
+	var d anthropic.BetaToolParam
+	if own, ok := tool.(*Tool); ok {
+		d = own.Definition
+		r.handler, r.timeout, r.readOnly, r.exclusive = own.Handler, own.Timeout, own.ReadOnly, own.Exclusive
+		if own.err != nil {
+			return nil, fmt.Errorf("tool %q: %w", r.name, own.err)
+		}
+		if own.Handler == nil {
+			return nil, fmt.Errorf("tool %q has no Handler", r.name)
+		}
+		if own.schema != nil {
+			r.check = own.schema.Check
+		}
+	} else {
+		d = definition(r.name, tool.Description(), tool.InputSchema())
+		r.handler = foreignHandler(tool)
+	}
+	if !toolName.MatchString(r.name) {
+		return nil, fmt.Errorf("the name %q is not one that the Messages API accepts: use 1 to 128 letters, digits, underscores and hyphens", r.name)
+	}
+	var err error
+	if r.definition, err = encodeDefinition(d); err != nil {
+		return nil, fmt.Errorf("tool %q: %w", r.name, err)
+	}
+	return r, nil
+}
+
+// foreignHandler runs a tool that is not ours. It gets a copy of the input.
+func foreignHandler(tool anthropic.BetaTool) Handler {
+	return func(ctx context.Context, call *Call) (*Result, error) {
+		content, err := tool.Execute(ctx, call.Input)
+		return &Result{Content: content}, err
+	}
+}
+
+// encodeDefinition encodes d with the keys of its schema in a fixed order.
+func encodeDefinition(d anthropic.BetaToolParam) ([]byte, error) {
+	if _, raw := d.Overrides(); !raw {
+		schema, err := encodeSchema(d.InputSchema)
+		if err != nil {
+			return nil, err
+		}
+		d.InputSchema = param.Override[anthropic.BetaToolInputSchemaParam](json.RawMessage(schema))
+	}
+	return encodeTool(d)
+}
+
+// encodeSchema encodes s. The SDK writes extra fields in the order of a Go map,
+// which is another one each time.
+func encodeSchema(s anthropic.BetaToolInputSchemaParam) ([]byte, error) {
+	extra := s.ExtraFields
+	s.ExtraFields = nil
+	if _, raw := s.Overrides(); !raw && s.Properties == nil {
+		s.Properties = map[string]any{}
+	}
+	schema, err := s.MarshalJSON()
+	if err != nil || len(extra) == 0 {
+		return schema, err
+	}
+	schema = schema[:len(schema)-1]
+	for _, key := range slices.Sorted(maps.Keys(extra)) {
+		value, err := json.Marshal(extra[key])
+		if err != nil {
+			return nil, fmt.Errorf("schema keyword %q: %w", key, err)
+		}
+		schema = append(append(wire.AppendString(append(schema, ','), key), ':'), value...)
+	}
+	return append(schema, '}'), nil
+}
+
+func encodeTool(tool json.Marshaler) ([]byte, error) {
+	data, err := tool.MarshalJSON()
+	if err != nil {
+		return nil, fmt.Errorf("the definition cannot be encoded: %w", err)
+	}
+	if err := wire.Members(data, func(_, _ []byte) error { return nil }); err != nil {
+		return nil, fmt.Errorf("the definition is not a JSON object: %w", err)
+	}
+	return data, nil
+}
+
+// stringMember returns the text of a member of a valid object, or "".
+func stringMember(object []byte, name string) string {
+	var text string
+	_ = wire.Members(object, func(key, value []byte) error {
+		if string(key) == name {
+			text, _ = wire.Unquote(value)
+		}
+		return nil
+	})
+	return text
+}
