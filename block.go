@@ -1,0 +1,166 @@
+package toolrunner
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/toolrunner/toolrunner/internal/wire"
+)
+
+// Encoded content blocks reach this file; what the loop must know of them leaves
+// it. A block that it does not know passes through.
+
+// Types of content blocks that mean something to the loop.
+const (
+	typeText         = "text"
+	typeToolUse      = "tool_use"
+	typeToolResult   = "tool_result"
+	typeFallback     = "fallback"
+	typeToolAddition = "tool_addition"
+	typeToolRemoval  = "tool_removal"
+)
+
+// block is an encoded content block and what the loop reads of it.
+type block struct {
+	raw       []byte
+	kind      string
+	id        []byte // the literal of the id member, quotes included
+	name      string // of the tool that is called
+	toolset   string
+	input     []byte
+	text      []byte // the literal of the text member
+	toolUseID string // of the call that a result is for
+	callerID  string // of the server tool that made a call
+	change    toolChange
+}
+
+// toolUse names a call of a client tool.
+type toolUse struct {
+	id, name, toolset string
+	input             []byte
+	raw               []byte
+}
+
+func (b *block) use() toolUse {
+	id, _ := wire.Unquote(b.id)
+	return toolUse{id: id, name: b.name, toolset: b.toolset, input: b.input, raw: b.raw}
+}
+
+// isServerUse reports whether b calls a tool that the API runs.
+func (b *block) isServerUse() bool { return b.kind == "server_tool_use" || b.kind == "mcp_tool_use" }
+
+// isServerResult reports whether b is the result of a tool that the API runs.
+func (b *block) isServerResult() bool { return b.toolUseID != "" && b.kind != typeToolResult }
+
+// isEmptyText reports whether b is a text block without text, which the API
+// sends and refuses.
+func (b *block) isEmptyText() bool { return b.kind == typeText && len(b.text) == len(`""`) }
+
+// isBlankText reports whether b is a text block of nothing but space.
+func (b *block) isBlankText() bool {
+	if b.kind != typeText {
+		return false
+	}
+	text, ok := wire.Unquote(b.text)
+	return ok && len(bytes.TrimSpace([]byte(text))) == 0
+}
+
+// parseBlocks reads content, which is an array of blocks or a string.
+func parseBlocks(content []byte) ([]block, error) {
+	if len(content) > 0 && content[0] == '"' {
+		return []block{{raw: textBlock(content), kind: typeText, text: content}}, nil
+	}
+	var blocks []block
+	err := wire.Elements(content, func(value []byte) error {
+		b, err := parseBlock(value)
+		if err != nil {
+			return fmt.Errorf("content[%d]: %w", len(blocks), err)
+		}
+		blocks = append(blocks, b)
+		return nil
+	})
+	return blocks, err
+}
+
+// textBlock returns the text block of a string literal.
+func textBlock(literal []byte) []byte {
+	return append(append([]byte(`{"type":"text","text":`), literal...), '}')
+}
+
+func parseBlock(raw []byte) (block, error) {
+	b := block{raw: raw}
+	err := wire.Members(raw, func(key, value []byte) error {
+		switch string(key) {
+		case "type":
+			b.kind, _ = wire.Unquote(value)
+		case "id":
+			b.id = value
+		case "name":
+			b.name, _ = wire.Unquote(value)
+		case "toolset_name":
+			b.toolset, _ = wire.Unquote(value)
+		case "input":
+			b.input = value
+		case "text":
+			b.text = value
+		case "tool_use_id":
+			b.toolUseID, _ = wire.Unquote(value)
+		case "caller":
+			b.callerID = objectMember(value, "tool_id")
+		case "tool":
+			b.change.name = changedTool(value)
+		}
+		return nil
+	})
+	if err == nil && b.kind == "" {
+		err = errors.New("the block has no type")
+	}
+	b.change.add = b.kind == typeToolAddition
+	return b, err
+}
+
+// objectMember is stringMember for a value that need not be an object.
+func objectMember(value []byte, name string) string {
+	if len(value) == 0 || value[0] != '{' {
+		return ""
+	}
+	return stringMember(value, name)
+}
+
+// changedTool returns the name of the client tool that a tool_addition or
+// tool_removal is about, or "" for tools that run at the server.
+func changedTool(tool []byte) string {
+	switch objectMember(tool, "type") {
+	case "tool_reference":
+		return objectMember(tool, "name")
+	case "tool_definition":
+		var name string
+		_ = wire.Members(tool, func(key, value []byte) error {
+			if string(key) == "definition" {
+				name = objectMember(value, "name")
+			}
+			return nil
+		})
+		return name
+	}
+	return ""
+}
+
+// setMember returns the valid object with the value of a member replaced. The
+// other members stay as they are, in their order.
+func setMember(object []byte, name string, value []byte) []byte {
+	out := append(make([]byte, 0, len(object)+len(value)), '{')
+	_ = wire.Members(object, func(key, old []byte) error {
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(wire.AppendString(out, string(key)), ':')
+		if string(key) == name {
+			old = value
+		}
+		out = append(out, old...)
+		return nil
+	})
+	return append(out, '}')
+}

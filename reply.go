@@ -1,0 +1,158 @@
+package toolrunner
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/toolrunner/toolrunner/internal/wire"
+)
+
+// A reply as JSON reaches this file, whether it came at once or was put together
+// from a stream; what the history and the loop need of it leaves it.
+
+// reply is a complete reply.
+type reply struct {
+	raw        []byte  // the message
+	message    message // as it goes into the history
+	blank      bool    // it says nothing, and does not go into the history
+	stopReason string
+	usage      []byte
+	container  string            // id of the container it ran in
+	invalid    map[string]string // by call id: input that is no JSON object
+	notes      []string          // what was changed, so that the API takes it back
+}
+
+// readReply reads a message from the API. taken reports whether an id is in the
+// conversation already.
+//
+// Three things are changed, as the API would not take them back: a tool_use
+// block that is there twice goes once, an id that is taken or illegal is
+// replaced, and an input that is no object becomes one whose call fails.
+func readReply(raw []byte, taken func(id string) bool) (*reply, error) {
+	r := &reply{raw: raw}
+	role := roleAssistant
+	var content []byte
+	err := wire.Members(raw, func(key, value []byte) error {
+		switch string(key) {
+		case "role":
+			role, _ = wire.Unquote(value)
+		case "content":
+			content = value
+		case "stop_reason":
+			r.stopReason, _ = wire.Unquote(value)
+		case "usage":
+			r.usage = value
+		case "container":
+			r.container = objectMember(value, "id")
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return nil, &ReplyError{Reason: "it is not a JSON object", Body: raw, Err: err}
+	case role != roleAssistant || len(content) == 0 || content[0] != '[':
+		return nil, &ReplyError{Reason: "it is not a message of the assistant with a list of blocks", Body: raw}
+	}
+	blocks, err := parseBlocks(content)
+	if err == nil {
+		blocks, err = r.mend(blocks, taken)
+	}
+	if err != nil {
+		return nil, &ReplyError{Reason: "its content cannot be used", Body: raw, Err: err}
+	}
+	m := wrapContent(content)
+	if len(r.notes) > 0 {
+		m = joinMessage(roleAssistant, rawsOf(blocks))
+		r.raw = setMember(raw, "content", m.content)
+	}
+	m, ok := assistantMessage(m, blocks)
+	r.message, r.blank = m, !ok
+	return r, nil
+}
+
+// wrapContent makes a message of a reply's content, which keeps its bytes.
+func wrapContent(content []byte) message {
+	const head = `{"role":"assistant","content":`
+	raw := append(append(append(make([]byte, 0, len(head)+len(content)+1), head...), content...), '}')
+	return message{role: roleAssistant, raw: raw, content: raw[len(head) : len(raw)-1]}
+}
+
+// mend changes what the API would not take back, and notes it.
+func (r *reply) mend(blocks []block, taken func(id string) bool) ([]block, error) {
+	mended := blocks[:0]
+	seen := make(map[string][]byte) // the tool_use blocks by the id they came with
+	used := make(map[string]bool)
+	for _, b := range blocks {
+		if b.kind == typeToolUse {
+			id, _ := wire.Unquote(b.id)
+			earlier, again := seen[id]
+			switch {
+			case id == "":
+				return nil, errors.New("a tool_use block has no id")
+			case again && !bytes.Equal(earlier, b.raw):
+				return nil, fmt.Errorf("two different tool_use blocks have the id %q", id)
+			case again:
+				r.note("the tool_use block %q came twice; one is left", id)
+				continue
+			}
+			seen[id] = b.raw
+			b = r.mendID(b, id, func(id string) bool { return used[id] || taken(id) })
+			used[b.use().id] = true
+			b = r.mendInput(b)
+		}
+		mended = append(mended, b)
+	}
+	return mended, nil
+}
+
+func (r *reply) note(format string, args ...any) {
+	r.notes = append(r.notes, fmt.Sprintf(format, args...))
+}
+
+// mendID gives b an id that is legal and not taken.
+func (r *reply) mendID(b block, id string, taken func(id string) bool) block {
+	legal := strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' {
+			return c
+		}
+		return '_'
+	}, id)
+	fresh := legal
+	for n := 2; taken(fresh); n++ {
+		fresh = fmt.Sprintf("%s_%d", legal, n)
+	}
+	if fresh == id {
+		return b
+	}
+	r.note("the id %q of a tool_use block is taken or illegal; it became %q", id, fresh)
+	b.id = wire.AppendString(nil, fresh)
+	b.raw = setMember(b.raw, "id", b.id)
+	return b
+}
+
+// mendInput gives b an input that is an object.
+func (r *reply) mendInput(b block) block {
+	if len(b.input) > 0 && b.input[0] == '{' {
+		return b
+	}
+	id, _ := wire.Unquote(b.id)
+	text, ok := wire.Unquote(b.input)
+	if !ok {
+		text = string(b.input)
+	}
+	if r.invalid == nil {
+		r.invalid = make(map[string]string)
+	}
+	r.invalid[id] = text
+	r.note("the input of the call %q is no JSON object; it became {}", id)
+	raw := b.raw
+	if b.input == nil {
+		raw = slices.Concat(raw[:len(raw)-1], []byte(`,"input":{}}`))
+	}
+	b.input = []byte("{}")
+	b.raw = setMember(raw, "input", b.input)
+	return b
+}
