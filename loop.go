@@ -1,0 +1,355 @@
+package toolrunner
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/anthropics/anthropic-sdk-go/v2"
+)
+
+// What has happened reaches the loop: a reply, a result, a follow-up. What is to
+// be done next leaves it. There is no I/O here, no clock and no goroutine: a
+// driver asks for the next step, takes it, and reports back.
+
+// stepKind is what a driver is to do.
+type stepKind uint8
+
+const (
+	stepEnd  stepKind = iota // nothing: the run has ended
+	stepRun                  // run step.calls, and report each with started and answer
+	stepSend                 // send the history, and report with receive or fail
+)
+
+type step struct {
+	kind    stepKind
+	calls   []*openCall
+	outcome Outcome // of stepEnd
+}
+
+// callState is how far an open call has come.
+type callState uint8
+
+const (
+	callUnrun    callState = iota // it will not be run
+	callWaiting                   // it is to be run
+	callStarted                   // its handler may have run
+	callAnswered                  // its result is there
+)
+
+// openCall is a call without a result in the history.
+type openCall struct {
+	use       toolUse
+	iteration int
+	state     callState
+	repeat    bool   // it may run again after it was interrupted
+	result    []byte // the encoded tool_result of an answered call
+	unrun     string // what the model reads if it is not run
+}
+
+// loop is the state of a run between its steps.
+type loop struct {
+	history history
+	queue   history // follow-ups that wait for the results of the open turn
+	tools   *toolset
+	open    []*openCall // for history.open, one by one
+	usage   Usage
+
+	rule      stopRule // of the last reply
+	news      bool     // the history holds what the model has not answered
+	inFlight  bool     // a request is under way
+	ended     bool     // the run ended for good: what comes now begins another one
+	iteration int      // replies of this run
+	container string   // that the last reply ran in which had one
+}
+
+// newLoop returns the loop of a conversation that begins with messages.
+func newLoop(tools *toolset, messages []anthropic.BetaMessageParam) (*loop, error) {
+	l := &loop{tools: tools, rule: stopRule{unrun: unrunGiven}}
+	l.queue.base = &l.history
+	if err := l.follow(messages); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// follow adds messages after everything else, as soon as the open turn allows.
+// On an error nothing has changed.
+//
+// Results in them answer open calls in place of the calls' handlers.
+func (l *loop) follow(messages []anthropic.BetaMessageParam) error {
+	queue := l.queue.clone()
+	claims := make(map[*openCall][]byte)
+	for i, p := range messages {
+		m, ok, err := encodeMessage(p)
+		if err == nil && ok {
+			if m, ok, err = l.claim(m, &queue, claims); err == nil && ok {
+				err = queue.append(m, func(use toolUse) []byte { return ErrorResult(unrunGiven).encode(use) })
+			}
+		}
+		if err != nil {
+			return &HistoryError{Index: i, Reason: err.Error()}
+		}
+	}
+	for call, result := range claims {
+		call.state, call.result = callAnswered, result
+	}
+	l.queue = queue
+	if !l.inFlight && len(l.open) == 0 && !l.held() {
+		l.flush()
+	}
+	return nil
+}
+
+// claim takes the results out of m that answer calls of the open turn. It
+// reports false if nothing else is in m.
+func (l *loop) claim(m message, queue *history, claims map[*openCall][]byte) (message, bool, error) {
+	if len(m.results) == 0 || len(l.open) == 0 || len(queue.open) > 0 {
+		return m, true, nil
+	}
+	blocks, err := m.blocks()
+	if err != nil {
+		return m, false, err
+	}
+	for _, b := range blocks[:m.lead] {
+		call := l.openCall(b.toolUseID)
+		switch {
+		case call == nil || claims[call] != nil || call.state == callAnswered:
+			return m, false, fmt.Errorf("the tool_result for %q answers no open call: each call is answered once", b.toolUseID)
+		case call.state == callStarted:
+			return m, false, fmt.Errorf("the tool_result for %q comes too late: the call has started", b.toolUseID)
+		}
+		claims[call] = b.raw
+	}
+	if m.lead == len(blocks) {
+		return m, false, nil
+	}
+	rest, ok, err := readMessage(joinMessage(m.role, rawsOf(blocks[m.lead:])).raw)
+	return rest, ok, err
+}
+
+// openCall returns the open call of an id, or nil.
+func (l *loop) openCall(id string) *openCall {
+	for _, call := range l.open {
+		if call.use.id == id {
+			return call
+		}
+	}
+	return nil
+}
+
+// step decides what is next. limit is the number of replies that the run may
+// have; 0: any.
+func (l *loop) step(limit int) step {
+	if waiting := l.waiting(); len(waiting) > 0 {
+		return step{kind: stepRun, calls: waiting}
+	}
+	l.settle()
+	if waiting := l.waiting(); len(waiting) > 0 { // a follow-up ended in calls
+		return step{kind: stepRun, calls: waiting}
+	}
+	if !l.news {
+		l.close()
+		l.ended = true
+		return step{kind: stepEnd, outcome: l.rule.outcome}
+	}
+	if l.ended {
+		l.ended, l.iteration = false, 0
+	}
+	if limit > 0 && l.iteration >= limit {
+		return step{kind: stepEnd, outcome: OutcomeMaxIterations}
+	}
+	l.flushToolChanges()
+	l.inFlight = true
+	return step{kind: stepSend}
+}
+
+// waiting returns the calls to run. A call that was interrupted is among them
+// only if it may run again.
+func (l *loop) waiting() []*openCall {
+	var calls []*openCall
+	for _, call := range l.open {
+		if call.state == callStarted && call.repeat {
+			call.state = callWaiting
+		}
+		if call.state == callWaiting {
+			calls = append(calls, call)
+		}
+	}
+	return calls
+}
+
+// settle puts the results of the open turn into the history, and then the
+// follow-ups. A turn none of whose calls are run stays open until there is
+// something to say after it.
+func (l *loop) settle() {
+	for _, call := range l.open {
+		if call.state != callUnrun {
+			l.news = true
+			l.close()
+			break
+		}
+	}
+	if len(l.queue.messages) > 0 && !l.held() {
+		l.close()
+		l.flush()
+	}
+}
+
+// held reports whether follow-ups must wait: the last reply was paused in the
+// middle of a server tool's work, and only its continuation may follow.
+func (l *loop) held() bool {
+	last := l.history.last()
+	return l.rule.after == resumeRun && last != nil && last.role == roleAssistant && last.hanging
+}
+
+// close answers the open calls.
+func (l *loop) close() {
+	if len(l.open) == 0 {
+		return
+	}
+	l.history.push(l.history.answered(nil, func(use toolUse) []byte { return l.openCall(use.id).answer() }))
+	l.open = nil
+}
+
+// answer returns the result of the call, or what stands in for it.
+func (c *openCall) answer() []byte {
+	switch c.state {
+	case callAnswered:
+		return c.result
+	case callStarted:
+		return ErrorResult(unrunInterrupted).encode(c.use)
+	case callWaiting:
+		return ErrorResult(unrunStopped).encode(c.use)
+	default:
+		return ErrorResult(c.unrun).encode(c.use)
+	}
+}
+
+// flush moves the follow-ups into the history.
+func (l *loop) flush() {
+	for _, m := range l.queue.messages {
+		l.history.push(m)
+		l.news = true
+	}
+	l.queue = history{base: &l.history}
+	l.openCalls(callWaiting, unrunGiven)
+}
+
+// openCalls keeps account of the calls of the history that are not yet in open.
+func (l *loop) openCalls(state callState, unrun string) {
+	for _, use := range l.history.open[len(l.open):] {
+		l.open = append(l.open, &openCall{use: use, iteration: l.iteration, state: state, unrun: unrun})
+	}
+}
+
+// flushToolChanges adds the queued tool changes as one system message. The API
+// refuses one right after an assistant message, so they wait for a user message.
+func (l *loop) flushToolChanges() {
+	last := l.history.last()
+	if len(l.tools.changes) == 0 || last == nil || last.role == roleAssistant {
+		return
+	}
+	changes := l.tools.queued
+	m := joinMessage(roleSystem, l.tools.take())
+	m.changes = changes
+	l.history.push(m)
+}
+
+// receive records a reply to the request under way.
+func (l *loop) receive(r *reply) {
+	l.inFlight = false
+	l.iteration++
+	l.container = cmp.Or(r.container, l.container)
+	l.rule = ruleFor(anthropic.BetaStopReason(r.stopReason))
+	l.usage.add(r.usage)
+	if !r.blank {
+		l.history.push(r.message)
+	}
+	state := callUnrun
+	if l.rule.after == runCalls {
+		state = callWaiting
+	}
+	l.openCalls(state, l.rule.unrun)
+	for id, input := range r.invalid {
+		if call := l.openCall(id); call != nil && call.state == callWaiting {
+			l.answer(call, invalidInput(input).encode(call.use))
+		}
+	}
+	l.news = l.rule.after == resumeRun
+}
+
+// taken reports whether the id of a tool use is in the conversation.
+func (l *loop) taken(id string) bool { return l.queue.has(id) }
+
+// finished reports whether the run would end if nothing came in between.
+func (l *loop) finished() bool {
+	return !l.inFlight && !l.news && len(l.queue.messages) == 0 && len(l.waiting()) == 0 && len(l.history.messages) > 0
+}
+
+// lookup returns the tool that answers calls of name, or nil.
+func (l *loop) lookup(name string) *registered {
+	return l.tools.lookup(name, l.history.changes, l.queue.changes)
+}
+
+// fail ends the request under way without a reply.
+func (l *loop) fail() { l.inFlight = false }
+
+// started reports that a call's handler is about to run. repeat says whether it
+// may run again, should its result be lost.
+func (l *loop) started(call *openCall, repeat bool) {
+	call.state, call.repeat = callStarted, repeat
+}
+
+// answer reports the result of a call.
+func (l *loop) answer(call *openCall, result []byte) {
+	call.state, call.result = callAnswered, result
+}
+
+// view returns the messages as they would go on from here: with the results of
+// a turn that has some, and with the follow-ups. A turn whose calls have not
+// begun is left open.
+func (l *loop) view() []message {
+	messages := l.history.messages
+	begun := false
+	for _, call := range l.open {
+		begun = begun || call.state > callWaiting
+	}
+	if begun {
+		results := l.history.answered(nil, func(use toolUse) []byte { return l.openCall(use.id).answer() })
+		messages = append(messages[:len(messages):len(messages)], results)
+	}
+	if (begun || len(l.open) == 0) && !l.inFlight && !l.held() {
+		messages = append(messages[:len(messages):len(messages)], l.queue.messages...)
+	}
+	return messages
+}
+
+// invalidInput is the result of a call whose input is no JSON object. Such a
+// call is never run.
+func invalidInput(input string) *Result {
+	const most = 500
+	if len(input) > most {
+		input = strings.ToValidUTF8(input[:most], "") + "..."
+	}
+	return ErrorResult("Error: the input of this call is not a JSON object, so it was not run. It reads: " + input)
+}
+
+// public returns the call as handlers see it.
+func (c *openCall) public() *Call {
+	call := &Call{ID: c.use.id, Name: c.use.name, Input: bytes.Clone(c.use.input), Iteration: c.iteration}
+	if call.Input == nil {
+		call.Input = []byte("{}")
+	}
+	_ = call.Block.UnmarshalJSON(c.use.raw) // it was read before
+	return call
+}
+
+// notFound is the result of a call of a tool that is not there.
+func notFound(use toolUse) *Result {
+	if use.toolset != "" {
+		return ErrorResult(fmt.Sprintf("Error: Toolset '%s' member '%s' not found", use.toolset, use.name))
+	}
+	return ErrorResult(fmt.Sprintf("Error: Tool '%s' not found", use.name))
+}
