@@ -1,0 +1,362 @@
+package toolrunner
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/toolrunner/toolrunner/internal/wire"
+)
+
+// Events of a stream reach the accumulator one by one; the message that they
+// make leaves it, as the API would have sent it at once.
+
+// Types of stream events.
+const (
+	eventMessageStart = "message_start"
+	eventBlockStart   = "content_block_start"
+	eventBlockDelta   = "content_block_delta"
+	eventBlockStop    = "content_block_stop"
+	eventMessageDelta = "message_delta"
+	eventMessageStop  = "message_stop"
+	eventPing         = "ping"
+	eventError        = "error"
+)
+
+// member is a member of a JSON object that is put together anew.
+type member struct {
+	key   string
+	value []byte
+}
+
+// object is a JSON object in the order of its members.
+type object []member
+
+func readObject(data []byte) (object, error) {
+	var o object
+	err := wire.Members(data, func(key, value []byte) error {
+		o = append(o, member{string(key), value})
+		return nil
+	})
+	return o, err
+}
+
+func (o object) get(key string) []byte {
+	for _, m := range o {
+		if m.key == key {
+			return m.value
+		}
+	}
+	return nil
+}
+
+// set gives a member a value. A null does not replace what is there.
+func (o *object) set(key string, value []byte) {
+	for i, m := range *o {
+		if m.key == key {
+			if string(value) != "null" {
+				(*o)[i].value = value
+			}
+			return
+		}
+	}
+	*o = append(*o, member{key, value})
+}
+
+func (o object) appendTo(dst []byte) []byte {
+	dst = append(dst, '{')
+	for i, m := range o {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(append(wire.AppendString(dst, m.key), ':'), m.value...)
+	}
+	return append(dst, '}')
+}
+
+// streamedBlock is a content block that grows.
+type streamedBlock struct {
+	index   int
+	kind    string
+	start   []byte            // of the start event
+	strings map[string][]byte // by member: what deltas added, as the inside of string literals
+	input   []byte            // the same, for the JSON text of the input
+	lists   map[string][][]byte
+	replace object
+}
+
+// accumulator puts a reply together.
+type accumulator struct {
+	message    object
+	usage      object
+	blocks     []*streamedBlock // in order of index
+	model      []byte           // of the model that a fallback went to
+	stopReason bool             // one has come
+	stopped    bool             // message_stop has come
+	unreadable error            // a delta that cannot be put into its block
+}
+
+var errNotStarted = errors.New("it comes before message_start")
+
+// add takes the next event. Unknown events change nothing.
+func (a *accumulator) add(e *streamEvent) error {
+	if a.message == nil && e.kind != eventMessageStart {
+		switch e.kind {
+		case eventBlockStart, eventBlockDelta, eventBlockStop, eventMessageDelta, eventMessageStop:
+			return errNotStarted
+		}
+		return nil
+	}
+	switch e.kind {
+	case eventMessageStart:
+		return a.startMessage(e.message)
+	case eventBlockStart:
+		return a.startBlock(e.index, e.block)
+	case eventBlockDelta:
+		return a.grow(e)
+	case eventBlockStop:
+		_, err := a.block(e.index)
+		return err
+	case eventMessageDelta:
+		return a.changeMessage(e)
+	case eventMessageStop:
+		a.stopped = true
+	}
+	return nil
+}
+
+func (a *accumulator) startMessage(data []byte) error {
+	message, err := readObject(data)
+	if err != nil {
+		return err
+	}
+	if a.message != nil {
+		if string(a.message.get("id")) != string(message.get("id")) {
+			return errors.New("a second message begins")
+		}
+		return nil // some proxies send it twice
+	}
+	a.message = message
+	if usage := message.get("usage"); len(usage) > 0 && usage[0] == '{' {
+		a.usage, err = readObject(usage)
+	}
+	return err
+}
+
+func (a *accumulator) changeMessage(e *streamEvent) error {
+	for _, change := range [][]byte{e.delta, e.rest.appendTo(nil)} {
+		if len(change) == 0 || change[0] != '{' {
+			continue
+		}
+		err := wire.Members(change, func(key, value []byte) error {
+			if string(key) == "stop_reason" {
+				if string(value) == `""` {
+					return nil
+				}
+				a.stopReason = a.stopReason || string(value) != "null"
+			}
+			a.message.set(string(key), value)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if len(e.usage) == 0 || e.usage[0] != '{' {
+		return nil
+	}
+	return wire.Members(e.usage, func(key, value []byte) error {
+		a.usage.set(string(key), value)
+		return nil
+	})
+}
+
+func (a *accumulator) startBlock(index int, start []byte) error {
+	b := &streamedBlock{index: index, start: start, kind: objectMember(start, "type")}
+	if b.kind == "" {
+		return errors.New("it has no content block with a type")
+	}
+	at, taken := slices.BinarySearchFunc(a.blocks, index, func(b *streamedBlock, index int) int { return b.index - index })
+	if taken {
+		return fmt.Errorf("content block %d begins twice", index)
+	}
+	a.blocks = slices.Insert(a.blocks, at, b)
+	if b.kind == typeFallback {
+		return wire.Members(start, func(key, value []byte) error {
+			if string(key) == "to" && len(value) > 0 && value[0] == '{' {
+				if model := stringMember(value, "model"); model != "" {
+					a.model = wire.AppendString(nil, model)
+				}
+			}
+			return nil
+		})
+	}
+	return nil
+}
+
+func (a *accumulator) block(index int) (*streamedBlock, error) {
+	if n := len(a.blocks); n > 0 && a.blocks[n-1].index == index {
+		return a.blocks[n-1], nil
+	}
+	for _, b := range a.blocks {
+		if b.index == index {
+			return b, nil
+		}
+	}
+	return nil, fmt.Errorf("content block %d has not begun", index)
+}
+
+// grow adds a delta to its block.
+func (a *accumulator) grow(e *streamEvent) error {
+	b, err := a.block(e.index)
+	if err != nil {
+		return err
+	}
+	misfit := func(kind string) bool { return b.kind != kind && knownKinds[b.kind] }
+	switch e.deltaKind {
+	case "text_delta":
+		return b.add("text", e.text, misfit(typeText))
+	case "thinking_delta":
+		return b.add("thinking", e.thinking, misfit(typeThinking))
+	case "signature_delta":
+		return b.add("signature", e.signature, misfit(typeThinking))
+	case "input_json_delta":
+		if len(e.partialJSON) > 0 && knownKinds[b.kind] && !strings.HasSuffix(b.kind, "tool_use") {
+			return fmt.Errorf("an input delta for a %s block", b.kind)
+		}
+		b.input = append(b.input, e.partialJSON...)
+	case "citations_delta":
+		return b.addTo("citations", e.delta, "citation", misfit(typeText))
+	case "compaction_delta":
+		return wire.Members(e.delta, func(key, value []byte) error {
+			if string(key) != "type" {
+				b.replace.set(string(key), value)
+			}
+			return nil
+		})
+	default:
+		a.unreadable = fmt.Errorf("the delta type %q of content block %d is unknown", e.deltaKind, e.index)
+	}
+	return nil
+}
+
+const typeThinking = "thinking"
+
+// knownKinds are the types of blocks whose deltas are known.
+var knownKinds = map[string]bool{
+	typeText: true, typeThinking: true, "redacted_thinking": true, typeToolUse: true, "server_tool_use": true, "mcp_tool_use": true,
+}
+
+// add appends the inside of a string literal to a member. A misfit is a delta
+// that does not go with the block's type; an empty one does no harm.
+func (b *streamedBlock) add(name string, content []byte, misfit bool) error {
+	if len(content) == 0 {
+		return nil
+	}
+	if misfit {
+		return fmt.Errorf("a %s delta for a %s block", name, b.kind)
+	}
+	if b.strings == nil {
+		b.strings = make(map[string][]byte, 1)
+	}
+	b.strings[name] = append(b.strings[name], content...)
+	return nil
+}
+
+// addTo appends a member of the delta to a list of the block.
+func (b *streamedBlock) addTo(name string, delta []byte, from string, misfit bool) error {
+	if misfit {
+		return fmt.Errorf("a %s delta for a %s block", name, b.kind)
+	}
+	return wire.Members(delta, func(key, value []byte) error {
+		if string(key) == from {
+			if b.lists == nil {
+				b.lists = make(map[string][][]byte, 1)
+			}
+			b.lists[name] = append(b.lists[name], value)
+		}
+		return nil
+	})
+}
+
+// appendTo appends the finished block. One without deltas stays as it came.
+func (b *streamedBlock) appendTo(dst []byte) []byte {
+	if b.strings == nil && b.lists == nil && len(b.input) == 0 && b.replace == nil {
+		return append(dst, b.start...)
+	}
+	o, _ := readObject(b.start) // it was walked over when it came
+	for name, added := range b.strings {
+		before, _ := wire.Content(o.get(name))
+		o.set(name, slices.Concat([]byte{'"'}, before, added, []byte{'"'}))
+	}
+	for name, values := range b.lists {
+		o.set(name, appendList(o.get(name), values))
+	}
+	if len(b.input) > 0 {
+		input := []byte(wire.UnquoteContent(b.input))
+		if !wire.Valid(input) {
+			input = slices.Concat([]byte{'"'}, b.input, []byte{'"'}) // see reply.mendInput
+		}
+		o.set("input", input)
+	}
+	for _, m := range b.replace {
+		o.set(m.key, m.value)
+	}
+	return o.appendTo(dst)
+}
+
+// appendList returns a JSON array of the elements of list and values. A list
+// that is none counts as empty.
+func appendList(list []byte, values [][]byte) []byte {
+	out := []byte{'['}
+	add := func(value []byte) error {
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(out, value...)
+		return nil
+	}
+	if len(list) > 0 && list[0] == '[' {
+		_ = wire.Elements(list, add)
+	}
+	for _, value := range values {
+		_ = add(value)
+	}
+	return append(out, ']')
+}
+
+// complete reports whether all of the reply is there. A stop reason is enough:
+// what may follow it adds nothing.
+func (a *accumulator) complete() bool { return a.stopped || a.stopReason }
+
+// finish returns the message.
+func (a *accumulator) finish() ([]byte, error) {
+	if a.unreadable != nil {
+		return nil, a.unreadable
+	}
+	size := 1024
+	for _, b := range a.blocks {
+		size += len(b.start) + len(b.input) + 16
+		for _, s := range b.strings {
+			size += len(s)
+		}
+	}
+	if len(a.blocks) > 0 {
+		content := append(make([]byte, 0, size), '[')
+		for i, b := range a.blocks {
+			if i > 0 {
+				content = append(content, ',')
+			}
+			content = b.appendTo(content)
+		}
+		a.message.set("content", append(content, ']'))
+	}
+	if a.usage != nil {
+		a.message.set("usage", a.usage.appendTo(nil))
+	}
+	if a.model != nil {
+		a.message.set("model", a.model)
+	}
+	return a.message.appendTo(make([]byte, 0, size)), nil
+}

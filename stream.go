@@ -1,0 +1,320 @@
+package toolrunner
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"time"
+
+	"github.com/anthropics/anthropic-sdk-go/v2"
+	"github.com/anthropics/anthropic-sdk-go/v2/packages/ssestream"
+
+	"github.com/toolrunner/toolrunner/internal/sse"
+	"github.com/toolrunner/toolrunner/internal/wire"
+)
+
+// A response with a stream reaches this file; events leave it, and in the end a
+// message.
+
+// Event is one event of a streamed reply. It may be kept.
+type Event struct {
+	// Type is the type as on the wire: "content_block_delta", for example.
+	Type string
+	// Index is the index of the content block that the event is about; 0 for
+	// events that are about the message.
+	Index int
+	// Text, Thinking and PartialJSON are what a delta adds to a text block, a
+	// thinking block, or the input of a tool call.
+	Text, Thinking, PartialJSON string
+
+	raw []byte
+}
+
+// Raw returns the event as the API sent it. It must not be changed.
+func (e Event) Raw() json.RawMessage { return e.raw }
+
+// Union decodes the event into the SDK's type. It costs about ten times what
+// the rest of the event does.
+func (e Event) Union() (anthropic.BetaRawMessageStreamEventUnion, error) {
+	var u anthropic.BetaRawMessageStreamEventUnion
+	err := u.UnmarshalJSON(e.raw)
+	return u, err
+}
+
+// streamEvent is an event with its parts as they came.
+type streamEvent struct {
+	data  []byte
+	kind  string
+	index int
+
+	message, block, delta, usage, failure []byte
+	rest                                  object // other members
+
+	deltaKind                              string
+	text, thinking, signature, partialJSON []byte // insides of string literals
+}
+
+// readEvent reads the parts of an event. name is of the event field, and counts
+// where the data has no type.
+func readEvent(name, data []byte) (*streamEvent, error) {
+	e := &streamEvent{data: data, kind: eventKind(name)}
+	err := wire.Members(data, func(key, value []byte) error {
+		switch string(key) {
+		case "type":
+			content, _ := wire.Content(value)
+			e.kind = eventKind(content)
+		case "index":
+			e.index = int(count(value))
+		case "message":
+			e.message = value
+		case "content_block":
+			e.block = value
+		case "delta":
+			e.delta = value
+		case "usage":
+			e.usage = value
+		case "error":
+			e.failure = value
+		default:
+			e.rest = append(e.rest, member{string(key), value})
+		}
+		return nil
+	})
+	if err == nil && e.kind == eventBlockDelta {
+		err = e.readDelta()
+	}
+	return e, err
+}
+
+func (e *streamEvent) readDelta() error {
+	return wire.Members(e.delta, func(key, value []byte) error {
+		content, isString := wire.Content(value)
+		switch string(key) {
+		case "type":
+			e.deltaKind = deltaKind(content)
+		case "text":
+			e.text = content
+		case "thinking":
+			e.thinking = content
+		case "signature":
+			e.signature = content
+		case "partial_json":
+			if !isString && string(value) != "null" {
+				return errors.New("its partial_json is not a string")
+			}
+			e.partialJSON = content
+		}
+		return nil
+	})
+}
+
+// eventKind returns the type of an event without allocating for known ones.
+func eventKind(name []byte) string {
+	switch string(name) {
+	case eventBlockDelta:
+		return eventBlockDelta
+	case eventBlockStart:
+		return eventBlockStart
+	case eventBlockStop:
+		return eventBlockStop
+	}
+	return string(name)
+}
+
+func deltaKind(name []byte) string {
+	switch string(name) {
+	case "text_delta":
+		return "text_delta"
+	case "input_json_delta":
+		return "input_json_delta"
+	case "thinking_delta":
+		return "thinking_delta"
+	}
+	return string(name)
+}
+
+// public returns the event as the caller sees it.
+func (e *streamEvent) public() Event {
+	ev := Event{Type: e.kind, Index: e.index, raw: e.data}
+	switch e.deltaKind {
+	case "text_delta":
+		ev.Text = wire.UnquoteContent(e.text)
+	case "thinking_delta":
+		ev.Thinking = wire.UnquoteContent(e.thinking)
+	case "input_json_delta":
+		ev.PartialJSON = wire.UnquoteContent(e.partialJSON)
+	}
+	return ev
+}
+
+// stream is a reply that is being read. Its methods are for one goroutine.
+type stream struct {
+	response *http.Response
+	source   func() (name, data []byte, err error)
+	acc      accumulator
+	events   int
+	last     string
+	whole    []byte // the reply of a server that does not stream
+	err      error  // io.EOF once the reply is complete
+}
+
+// openStream begins to read a response.
+func openStream(response *http.Response) *stream {
+	s := &stream{response: response}
+	media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	switch media {
+	case "text/event-stream", "":
+		reader := sse.NewReader(response.Body)
+		s.source = func() (name, data []byte, err error) {
+			e, err := reader.Next()
+			return e.Name, e.Data, err
+		}
+	case "application/json":
+		s.source = func() (name, data []byte, err error) {
+			if s.whole, err = io.ReadAll(response.Body); err == nil {
+				err = io.EOF
+				if isFailure(s.whole) {
+					err = apiError(response, s.whole)
+				}
+			}
+			return nil, nil, err
+		}
+	default: // what the SDK has a decoder for, such as the event stream of AWS
+		decoder := ssestream.NewDecoder(response)
+		s.source = func() (name, data []byte, err error) {
+			if decoder.Next() {
+				return []byte(decoder.Event().Type), decoder.Event().Data, nil
+			}
+			if err = decoder.Err(); err == nil {
+				err = io.EOF
+			}
+			return nil, nil, err
+		}
+	}
+	return s
+}
+
+// next returns the next event that is to be passed on. At the end of a complete
+// reply it returns io.EOF; any other error means that there is no reply.
+func (s *stream) next() (*streamEvent, error) {
+	if s.err != nil {
+		return nil, s.err
+	}
+	if s.acc.stopped {
+		return nil, s.end(io.EOF)
+	}
+	for {
+		name, data, err := s.source()
+		if err != nil {
+			return nil, s.end(err)
+		}
+		if len(data) == 0 || data[0] != '{' { // "[DONE]" of some proxies, for one
+			continue
+		}
+		e, err := readEvent(name, data)
+		if err == nil {
+			switch {
+			case e.kind == eventPing:
+				continue
+			case e.kind == eventError || e.kind == "" && len(e.failure) > 0 && e.failure[0] == '{':
+				return nil, s.end(apiError(s.response, data))
+			}
+			s.events++
+			s.last = e.kind
+			err = s.acc.add(e)
+		}
+		if err != nil {
+			if s.acc.complete() {
+				return nil, s.end(io.EOF)
+			}
+			return nil, s.end(&ReplyError{Reason: "an event of the stream makes no sense", Body: data, Err: err})
+		}
+		return e, nil
+	}
+}
+
+// end closes the stream with the error that next returns from now on.
+func (s *stream) end(err error) error {
+	var api *anthropic.Error
+	var reply *ReplyError
+	switch {
+	case errors.As(err, &api) || errors.As(err, &reply):
+	case s.acc.complete() || s.whole != nil && errors.Is(err, io.EOF):
+		err = io.EOF
+	case errors.Is(err, io.EOF):
+		err = &IncompleteStreamError{Events: s.events, Last: s.last, Err: io.ErrUnexpectedEOF}
+	default:
+		err = &IncompleteStreamError{Events: s.events, Last: s.last, Err: err}
+	}
+	s.err = err
+	s.close()
+	return err
+}
+
+// drainTime is how long a stream may take to end after its last event. One that
+// ends leaves its connection for the next request.
+const drainTime = 100 * time.Millisecond
+
+// close gives the connection back, or closes it if the stream goes on.
+func (s *stream) close() {
+	if errors.Is(s.err, io.EOF) {
+		timer := time.AfterFunc(drainTime, func() { _ = s.response.Body.Close() })
+		_, _ = io.Copy(io.Discard, io.LimitReader(s.response.Body, 64<<10))
+		timer.Stop()
+	}
+	_ = s.response.Body.Close()
+}
+
+// abandon ends the stream where it is.
+func (s *stream) abandon() {
+	if s.err == nil {
+		s.err = ErrTurnOver
+		_ = s.response.Body.Close()
+	}
+}
+
+// message returns the reply after next has returned io.EOF.
+func (s *stream) message() ([]byte, error) {
+	if s.whole != nil {
+		return s.whole, nil
+	}
+	raw, err := s.acc.finish()
+	if err != nil {
+		return nil, &ReplyError{Reason: "it cannot be put together from its stream", Err: err}
+	}
+	return raw, nil
+}
+
+// apiError returns the error that body describes, which came with a response
+// that looked like a success.
+func apiError(response *http.Response, body []byte) error {
+	e := &anthropic.Error{
+		Request: response.Request, Response: response, StatusCode: response.StatusCode,
+		RequestID: response.Header.Get("Request-Id"), WorkspaceID: response.Header.Get("Anthropic-Workspace-Id"),
+	}
+	if err := e.UnmarshalJSON(body); err != nil {
+		return fmt.Errorf("the API reported an error that cannot be read: %.200q: %w", body, err)
+	}
+	return e
+}
+
+// isFailure reports whether a body with the status of a success describes an
+// error.
+func isFailure(body []byte) bool {
+	failure, content := false, false
+	_ = wire.Members(body, func(key, value []byte) error {
+		switch string(key) {
+		case "type":
+			failure = failure || string(value) == `"error"`
+		case "error":
+			failure = failure || len(value) > 0 && value[0] == '{'
+		case "content":
+			content = true
+		}
+		return nil
+	})
+	return failure && !content
+}
