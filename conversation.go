@@ -1,0 +1,128 @@
+package toolrunner
+
+import (
+	"fmt"
+
+	"github.com/anthropics/anthropic-sdk-go/v2"
+)
+
+// What a caller may see of a conversation, and add to it, beside its turns.
+
+// Messages returns the history, the last reply included, as messages that a
+// caller may change and keep: a deep copy. Follow-ups that wait for the results
+// of an open turn are not in it yet. When some calls of the last turn have run
+// and others have not, because the run was cancelled, it tells what is known of
+// each, so that a conversation that is continued from it runs none again.
+func (r *Runner) Messages() []anthropic.BetaMessageParam {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return decodeMessages(r.loop.view())
+}
+
+// AppendMessages adds messages after everything else in the conversation. It is
+// never a takeover: while a turn is open its reply and results go first, in any
+// case in the order that the API asks for. Messages that are added when the run
+// has ended begin the next one.
+//
+// A tool_result for a call of the open turn that has not started answers it in
+// place of its tool, which then does not run.
+//
+// It returns a *[HistoryError] for messages that the API would refuse; none of
+// them is then added. The messages are copied.
+func (r *Runner) AppendMessages(messages ...anthropic.BetaMessageParam) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.loop.follow(messages)
+}
+
+// LastMessage returns the last reply, or nil if there is none. It is the message
+// that its turn embeds.
+func (r *Runner) LastMessage() *anthropic.BetaMessage { return r.last }
+
+// IterationCount returns how many replies the run has had. A run that begins
+// after another has ended for good counts from one.
+func (r *Runner) IterationCount() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.loop.iteration
+}
+
+// Outcome returns how the run stands or has ended. While a loop body has control
+// it is [OutcomeRunning], or how the run will end if the body adds nothing.
+func (r *Runner) Outcome() Outcome { return r.standing(r.ended) }
+
+// standing returns the outcome of a run that is over but for its formal end, and
+// otherwise the one given.
+func (r *Runner) standing(o Outcome) Outcome {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if (o == OutcomeRunning || o == OutcomeStopped) && r.loop.finished() {
+		return r.loop.rule.outcome
+	}
+	return o
+}
+
+// Usage returns what the replies of the runner have cost so far.
+func (r *Runner) Usage() Usage {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.loop.usage
+}
+
+// AddTools gives the model more tools. Each runs at once, in place of an earlier
+// tool of its name, even for a call of the turn that is open. The model is told
+// with the next request, by a message: Params.Tools and what was sent as tools
+// stay as they are, and with them the cached prefix of the prompt. The API asks
+// for the beta [anthropic.AnthropicBetaInlineTools2026_09_15].
+//
+// It returns an error for a tool that is nil or has no legal name; none of the
+// tools is then added.
+func (r *Runner) AddTools(tools ...anthropic.BetaTool) error {
+	added, err := registerAll(tools)
+	if err != nil {
+		return fmt.Errorf("toolrunner: %w", err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, tool := range added {
+		r.loop.tools.add(tool)
+	}
+	return nil
+}
+
+// AddToolParams is AddTools for definitions that the runner has nothing to run
+// for, such as those of server tools. They are sent as given. A tool of the
+// runner that has the name of one stops running.
+func (r *Runner) AddToolParams(tools ...anthropic.BetaToolUnionParam) error {
+	definitions := make([][]byte, len(tools))
+	for i, tool := range tools {
+		var err error
+		if definitions[i], err = encodeTool(tool); err != nil {
+			return fmt.Errorf("toolrunner: tools[%d]: %w", i, err)
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, d := range definitions {
+		r.loop.tools.addDefinition(d)
+	}
+	return nil
+}
+
+// RemoveTools takes tools away from the model, by their names. They stop running
+// at once, even for a call of the turn that is open, until they are added again.
+// The model is told with the next request.
+func (r *Runner) RemoveTools(tools ...anthropic.BetaTool) {
+	names := make([]string, len(tools))
+	for i, tool := range tools {
+		names[i] = tool.Name()
+	}
+	r.RemoveToolsByNames(names...)
+}
+
+// RemoveToolsByNames is RemoveTools for a caller that has names.
+func (r *Runner) RemoveToolsByNames(names ...string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.loop.tools.remove(names)
+}

@@ -1,0 +1,114 @@
+package toolrunner
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
+
+	"github.com/anthropics/anthropic-sdk-go/v2"
+	"github.com/anthropics/anthropic-sdk-go/v2/option"
+
+	"github.com/toolrunner/toolrunner/internal/wire"
+)
+
+// Params is what a runner is to do. The runner reads it at each request, except
+// where a field says otherwise, so that a loop body can change it between turns;
+// a change is no takeover. The zero value of each field of ours is a default.
+type Params struct {
+	// The request. Messages is read by [New] only: setting it later is an error,
+	// as the runner owns the history. Thread and Compaction must not be set.
+	//
+	// Tools holds definitions that are sent as given, such as those of server
+	// tools. One that has the name of a tool of the runner is sent in its place.
+	//
+	// A ToolChoice that forces a call (any, tool) is sent until the model has
+	// called a tool in this run, as it would never come to an end otherwise; see
+	// KeepToolChoice. A new value that is set during the run forces again.
+	anthropic.BetaMessageNewParams
+
+	// MaxIterations is how many replies a run may have. Zero or less: no limit.
+	// A request that fails does not count. The tools of the last turn are run.
+	MaxIterations int
+
+	// MaxConcurrency is how many calls of one turn run at once. Zero: 8. One: one
+	// by one, in the model's order.
+	MaxConcurrency int
+
+	// KeepToolChoice sends a forced ToolChoice with every request.
+	KeepToolChoice bool
+
+	// Validate says whether input is checked before a handler runs.
+	Validate Validation
+
+	// Logger gets what goes wrong without ending the run. Nil: nobody does.
+	Logger *slog.Logger
+
+	// RequestOptions go on every request of the runner, after those of the
+	// client. They may change anything but the body's messages, tools and
+	// thinking.
+	RequestOptions []option.RequestOption
+}
+
+// Validation says whether the input of calls is checked against the schema of
+// their tool.
+type Validation uint8
+
+const (
+	// ValidateInput, the default, checks input against the schema. A call that
+	// fails it is not run; the model reads what is wrong.
+	ValidateInput Validation = iota
+	// ValidateOff runs every call whose input is a JSON object. Typed tools
+	// still fail on input that they cannot decode.
+	ValidateOff
+)
+
+const defaultConcurrency = 8
+
+// validate names the first field whose value makes no sense.
+func (p *Params) validate() error {
+	switch {
+	case p.Model == "":
+		return errors.New("Params.Model is empty")
+	case p.MaxConcurrency < 0:
+		return fmt.Errorf("Params.MaxConcurrency is %d; use 0 for the default, or a positive number", p.MaxConcurrency)
+	case p.Validate > ValidateOff:
+		return fmt.Errorf("Params.Validate is %d; use ValidateInput or ValidateOff", p.Validate)
+	case p.Thread.OfCreate != nil || p.Thread.OfContinue != nil:
+		return errors.New("Params.Thread is set; the runner sends the whole history, so leave it out")
+	case !reflect.ValueOf(p.Compaction).IsZero():
+		return errors.New("Params.Compaction is set; a request that compacts is not a turn, so leave it out")
+	}
+	return nil
+}
+
+// forced returns the tool choice that forces a call, or nil.
+func (p *Params) forced() any {
+	switch c := p.ToolChoice; {
+	case c.OfAny != nil:
+		return c.OfAny
+	case c.OfTool != nil:
+		return c.OfTool
+	}
+	return nil
+}
+
+// withoutDestination returns the format with its schema as JSON: with a pointer
+// to a struct, the SDK would parse each reply into it, the ones with calls too.
+func withoutDestination(f anthropic.BetaJSONOutputFormatParam) (anthropic.BetaJSONOutputFormatParam, error) {
+	if reflect.ValueOf(f.Schema).Kind() != reflect.Pointer {
+		return f, nil
+	}
+	data, err := f.MarshalJSON()
+	if err != nil {
+		return f, err
+	}
+	err = wire.Members(data, func(key, value []byte) error {
+		if string(key) == "schema" {
+			f.Schema = json.RawMessage(value)
+		}
+		return nil
+	})
+	return f, err
+}

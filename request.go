@@ -1,0 +1,207 @@
+package toolrunner
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"unicode"
+
+	"github.com/anthropics/anthropic-sdk-go/v2"
+	"github.com/anthropics/anthropic-sdk-go/v2/option"
+
+	"github.com/toolrunner/toolrunner/internal/wire"
+)
+
+// Parameters and history reach this file; a request body leaves it. The SDK
+// encodes the parameters, and the rest is joined to them as it is on the way out.
+
+// request is one request.
+type request struct {
+	params anthropic.BetaMessageNewParams // what the SDK encodes
+	rest   wire.Body                      // what follows it, up to the end of the object
+
+	sent     *wire.Body     // by the last attempt
+	response *http.Response // to it
+}
+
+// requestState is what a request is made of beside the parameters.
+type requestState struct {
+	tools      []*registered
+	messages   []message
+	container  string // of the last reply that had one
+	dropChoice bool   // a forced tool choice has done its work
+}
+
+// newRequest puts a request together.
+func newRequest(p *Params, s requestState) (*request, error) {
+	if err := p.validate(); err != nil {
+		return nil, err
+	}
+	if len(p.Messages) > 0 {
+		return nil, errors.New("Params.Messages was set after New; the runner owns the history, so add to it with AppendMessages")
+	}
+	r := &request{params: p.BetaMessageNewParams}
+	r.params.Tools = nil
+	r.params.Thinking = anthropic.BetaThinkingConfigParamUnion{} // the SDK writes warnings about it to stderr
+	r.adoptContainer(s.container)
+	if s.dropChoice {
+		r.params.ToolChoice = anthropic.BetaToolChoiceUnionParam{}
+	}
+	var err error
+	if r.params.OutputConfig.Format, err = withoutDestination(p.OutputConfig.Format); err == nil {
+		r.params.OutputFormat, err = withoutDestination(p.OutputFormat)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the schema of the output format: %w", err)
+	}
+	if thinking, err := p.Thinking.MarshalJSON(); err != nil {
+		return nil, fmt.Errorf("Params.Thinking: %w", err)
+	} else if string(thinking) != "null" {
+		r.rest.Append([]byte(`,"thinking":`), thinking)
+	}
+	if err := r.appendTools(p.Tools, s.tools); err != nil {
+		return nil, err
+	}
+	return r, r.appendMessages(s.messages)
+}
+
+// adoptContainer has the request run where the last one did, unless the caller
+// chose a container: server tools that are bound to one refuse to go on elsewhere.
+func (r *request) adoptContainer(id string) {
+	c := &r.params.Container
+	switch {
+	case id == "":
+	case c.OfContainers != nil:
+		if !c.OfContainers.ID.Valid() {
+			pinned := *c.OfContainers
+			pinned.ID = anthropic.String(id)
+			c.OfContainers = &pinned
+		}
+	case !c.OfString.Valid():
+		c.OfString = anthropic.String(id)
+	}
+}
+
+// appendTools adds the caller's definitions, and those of the runner's tools
+// that are not among them.
+func (r *request) appendTools(given []anthropic.BetaToolUnionParam, own []*registered) error {
+	names := make(map[string]bool)
+	separator := []byte(`,"tools":[`)
+	for i, tool := range given {
+		definition, err := encodeTool(tool)
+		if err != nil {
+			return fmt.Errorf("Params.Tools[%d]: %w", i, err)
+		}
+		if name := stringMember(definition, "name"); name != "" {
+			if names[name] {
+				return fmt.Errorf("Params.Tools[%d]: the name %q is taken by an earlier tool; names must be unique", i, name)
+			}
+			names[name] = true
+		}
+		r.rest.Append(separator, definition)
+		separator = comma
+	}
+	for _, tool := range own {
+		if !names[tool.name] {
+			r.rest.Append(separator, tool.definition)
+			separator = comma
+		}
+	}
+	if len(given)+len(own) > 0 {
+		r.rest.Append([]byte("]"))
+	}
+	return nil
+}
+
+var comma = []byte(",") //nolint:gochecknoglobals // a constant; slices cannot be one
+
+func (r *request) appendMessages(messages []message) error {
+	if len(messages) == 0 {
+		return errors.New("there are no messages; give Params.Messages to New, or call AppendMessages")
+	}
+	separator := []byte(`,"messages":[`)
+	last := len(messages) - 1
+	for _, m := range messages[:last] {
+		r.rest.Append(separator, m.raw)
+		separator = comma
+	}
+	r.rest.Append(separator, trimEnd(messages[last]), []byte("]}"))
+	return nil
+}
+
+// trimEnd returns the message without the space at its end if it is one that
+// the model is to go on with, as the API refuses it there.
+func trimEnd(m message) []byte {
+	if m.role != roleAssistant {
+		return m.raw
+	}
+	blocks, err := m.blocks()
+	if err != nil || len(blocks) == 0 {
+		return m.raw
+	}
+	end := &blocks[len(blocks)-1]
+	text, ok := wire.Unquote(end.text)
+	trimmed := strings.TrimRightFunc(text, unicode.IsSpace)
+	if end.kind != typeText || !ok || trimmed == text {
+		return m.raw
+	}
+	if trimmed == "" {
+		blocks = blocks[:len(blocks)-1]
+	} else {
+		end.raw = setMember(end.raw, "text", wire.AppendString(nil, trimmed))
+	}
+	return joinMessage(roleAssistant, rawsOf(blocks)).raw
+}
+
+// option returns the option that completes the body. It must come before all
+// other options, so that middleware of the caller sees the whole body.
+func (r *request) option() option.RequestOption {
+	return option.WithMiddleware(func(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+		if req.Body == nil {
+			return nil, errors.New("a request option took the body away; the runner needs it")
+		}
+		head, err := io.ReadAll(req.Body)
+		if err != nil {
+			return nil, err
+		}
+		body, err := r.complete(head)
+		if err != nil {
+			return nil, err
+		}
+		req.Body = body.Reader()
+		req.GetBody = func() (io.ReadCloser, error) { return body.Reader(), nil }
+		req.ContentLength = body.Size()
+		r.sent = body
+		r.response, err = next(req)
+		return r.response, err
+	})
+}
+
+// describe gives an error of the API the body that was sent, for its dumps.
+func (r *request) describe(err error) error {
+	if api := (*anthropic.Error)(nil); errors.As(err, &api) && api.Request != nil && r.sent != nil {
+		api.Request.GetBody = func() (io.ReadCloser, error) { return r.sent.Reader(), nil }
+		api.Request.ContentLength = r.sent.Size()
+	}
+	return err
+}
+
+// complete joins what the SDK encoded with the rest.
+func (r *request) complete(head []byte) (*wire.Body, error) {
+	err := wire.Members(head, func(key, _ []byte) error {
+		switch string(key) {
+		case "messages", "tools", "thinking":
+			return fmt.Errorf("a request option sets %q in the body; set it in Params", key)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	head = bytes.TrimRight(head, " \t\r\n")
+	body := r.rest.Prefixed(head[:len(head)-1])
+	return body, nil
+}

@@ -1,0 +1,184 @@
+package toolrunner
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"io"
+	"iter"
+	"strings"
+
+	"github.com/anthropics/anthropic-sdk-go/v2"
+
+	"github.com/toolrunner/toolrunner/internal/wire"
+)
+
+// A reply reaches the loop body as a Turn.
+
+// Turn is a request and its reply, as a loop body sees it. It belongs to the
+// goroutine of the runner. What can be read of it stays readable when the body is
+// over; Events does not.
+//
+// The message that is embedded is decoded for the caller: changing it changes
+// neither the history nor what runs. Under [Runner.AllStreaming] it holds what
+// message_start held until the reply has been read; the methods of Turn that
+// tell of the reply read what is left of it first, unless they are called within
+// a loop over Events.
+type Turn struct {
+	*anthropic.BetaMessage
+
+	iteration int
+	record    func(t *Turn, raw []byte) error // takes the complete reply
+	lose      func(error) error               // takes note that there will be none
+	reply     *reply                          // nil until the reply is complete
+	calls     []*Call
+	stream    *stream      // nil if the reply came at once
+	first     *streamEvent // read before the body began
+	err       error        // what reading the reply failed with
+	reading   bool         // a loop over Events has control
+	over      bool
+}
+
+// Iteration returns the number of the turn in its run, from 1.
+func (t *Turn) Iteration() int { return t.iteration }
+
+// Text returns the text of the reply: that of its text blocks, joined. Within a
+// loop over Events it is the text so far.
+func (t *Turn) Text() string {
+	t.read()
+	var text strings.Builder
+	if t.reply == nil && t.stream != nil {
+		for _, b := range t.stream.acc.blocks {
+			if b.kind == typeText {
+				text.WriteString(b.textSoFar())
+			}
+		}
+		return text.String()
+	}
+	for i := range t.Content {
+		if t.Content[i].Type == typeText {
+			text.WriteString(t.Content[i].Text)
+		}
+	}
+	return text.String()
+}
+
+// textSoFar returns the text of a text block that grows.
+func (b *streamedBlock) textSoFar() string {
+	return stringMember(b.start, "text") + wire.UnquoteContent(b.strings["text"])
+}
+
+// Calls returns the calls of client tools that the runner answers, in the order
+// of the model. There are none unless the reply stopped for them: those of a
+// reply that was cut off or refused are never run. They are the caller's to keep.
+func (t *Turn) Calls() []*Call {
+	t.read()
+	return t.calls
+}
+
+// ToParam returns the reply as a message to send, exactly as it came: its blocks
+// are raw JSON, so look into Content instead to read them. Before the reply is
+// complete, and when its stream failed, it is without content.
+func (t *Turn) ToParam() anthropic.BetaMessageParam {
+	t.read()
+	p := &anthropic.BetaAssistantMessageParam{Content: []anthropic.BetaContentBlockParamUnion{}}
+	if t.reply != nil {
+		blocks, _ := t.reply.message.blocks() // they were read before
+		for _, b := range blocks {
+			p.Content = append(p.Content, rawBlock(bytes.Clone(b.raw)))
+		}
+	}
+	return anthropic.BetaMessageParam{OfAssistant: p}
+}
+
+// Events returns the events of the reply's stream as they arrive. It is single
+// use: what one loop has read, no other sees. Breaking off keeps the run: the
+// rest of the reply is read before tools run. If the stream fails, the last pair
+// has the error, and the run ends with the same one.
+//
+// There are no events for a reply that came at once, as under [Runner.All].
+// After the loop body, the only pair holds [ErrTurnOver].
+func (t *Turn) Events() iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		if t.over {
+			yield(Event{}, ErrTurnOver)
+			return
+		}
+		t.reading = true
+		defer func() { t.reading = false }()
+		for {
+			e, err := t.next()
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if err != nil {
+				yield(Event{}, err)
+				return
+			}
+			if !yield(e.public(), nil) {
+				return
+			}
+		}
+	}
+}
+
+// next returns the next event. The one error after which the reply is there is
+// io.EOF.
+func (t *Turn) next() (*streamEvent, error) {
+	if e := t.first; e != nil {
+		t.first = nil
+		return e, nil
+	}
+	if t.stream == nil || t.err != nil {
+		return nil, cmp.Or(t.err, io.EOF)
+	}
+	e, err := t.stream.next()
+	if err == nil || t.reply != nil {
+		return e, err
+	}
+	if errors.Is(err, io.EOF) {
+		var raw []byte
+		if raw, err = t.stream.message(); err == nil {
+			err = t.record(t, raw)
+		}
+	}
+	if err != nil {
+		t.err = t.lose(err)
+		return nil, t.err
+	}
+	return nil, io.EOF
+}
+
+// read reads the rest of the reply, unless a loop over Events does.
+func (t *Turn) read() {
+	if !t.reading {
+		_ = t.finish() // the run ends with the error
+	}
+}
+
+// finish reads the rest of the reply and returns what it failed with.
+func (t *Turn) finish() error {
+	for !t.over {
+		if _, err := t.next(); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stop ends the turn where the loop body broke off. A reply that is complete
+// stays; of one that is not, nothing does.
+func (t *Turn) stop() {
+	if s := t.stream; s != nil && t.reply == nil && s.err == nil {
+		if s.acc.complete() {
+			_ = s.end(io.EOF)
+			_, _ = t.next()
+		} else {
+			s.abandon()
+			t.err = t.lose(ErrTurnOver)
+		}
+	}
+	t.over = true
+}
