@@ -35,6 +35,27 @@ func (r *Runner) AppendMessages(messages ...anthropic.BetaMessageParam) error {
 	return r.loop.follow(messages)
 }
 
+// SetMessages takes over: messages are the history from now on, exactly, and the
+// next request sends them. In a loop body it drops the turn, whose tools do not
+// run, and which counts for Params.MaxIterations; follow-ups that wait are
+// dropped as well. If messages end in calls, those are answered first; a call
+// that has run in the turn that is dropped keeps its result. Messages that were
+// taken from Messages and left as they are go out with the bytes that they had.
+//
+// It returns a *[HistoryError] for messages that the API would refuse, and an
+// error if there are none; nothing has then changed.
+func (r *Runner) SetMessages(messages ...anthropic.BetaMessageParam) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.loop.set(messages); err != nil {
+		return err
+	}
+	if r.turn != nil {
+		r.turn.drop()
+	}
+	return nil
+}
+
 // LastMessage returns the last reply, or nil if there is none. It is the message
 // that its turn embeds.
 func (r *Runner) LastMessage() *anthropic.BetaMessage { return r.last }

@@ -1,10 +1,9 @@
 package toolrunner
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 )
@@ -28,26 +27,6 @@ type step struct {
 	outcome Outcome // of stepEnd
 }
 
-// callState is how far an open call has come.
-type callState uint8
-
-const (
-	callUnrun    callState = iota // it will not be run
-	callWaiting                   // it is to be run
-	callStarted                   // its handler may have run
-	callAnswered                  // its result is there
-)
-
-// openCall is a call without a result in the history.
-type openCall struct {
-	use       toolUse
-	iteration int
-	state     callState
-	repeat    bool   // it may run again after it was interrupted
-	result    []byte // the encoded tool_result of an answered call
-	unrun     string // what the model reads if it is not run
-}
-
 // loop is the state of a run between its steps.
 type loop struct {
 	history history
@@ -56,12 +35,16 @@ type loop struct {
 	open    []*openCall // for history.open, one by one
 	usage   Usage
 
-	rule      stopRule // of the last reply
-	news      bool     // the history holds what the model has not answered
-	inFlight  bool     // a request is under way
-	ended     bool     // the run ended for good: what comes now begins another one
-	iteration int      // replies of this run
-	container string   // that the last reply ran in which had one
+	rule      stopRule    // of the last reply
+	news      bool        // the history holds what the model has not answered
+	inFlight  bool        // a request is under way
+	inTurn    bool        // a loop body may have control: follow-ups wait
+	before    history     // what the last reply was an answer to
+	opened    int         // how many calls were open before the last reply
+	dropped   []*openCall // calls of a reply that was taken over, whose results stand
+	ended     bool        // the run ended for good: what comes now begins another one
+	iteration int         // replies of this run
+	container string      // that the last reply ran in which had one
 }
 
 // newLoop returns the loop of a conversation that begins with messages.
@@ -71,6 +54,7 @@ func newLoop(tools *toolset, messages []anthropic.BetaMessageParam) (*loop, erro
 	if err := l.follow(messages); err != nil {
 		return nil, err
 	}
+	l.flush()
 	return l, nil
 }
 
@@ -92,13 +76,10 @@ func (l *loop) follow(messages []anthropic.BetaMessageParam) error {
 			return &HistoryError{Index: i, Reason: err.Error()}
 		}
 	}
-	for call, result := range claims {
-		call.state, call.result = callAnswered, result
+	for call, block := range claims {
+		l.answer(call, block, nil)
 	}
 	l.queue = queue
-	if !l.inFlight && len(l.open) == 0 && !l.held() {
-		l.flush()
-	}
 	return nil
 }
 
@@ -142,6 +123,7 @@ func (l *loop) openCall(id string) *openCall {
 // step decides what is next. limit is the number of replies that the run may
 // have; 0: any.
 func (l *loop) step(limit int) step {
+	l.inTurn = false
 	if waiting := l.waiting(); len(waiting) > 0 {
 		return step{kind: stepRun, calls: waiting}
 	}
@@ -213,20 +195,6 @@ func (l *loop) close() {
 	l.open = nil
 }
 
-// answer returns the result of the call, or what stands in for it.
-func (c *openCall) answer() []byte {
-	switch c.state {
-	case callAnswered:
-		return c.result
-	case callStarted:
-		return ErrorResult(unrunInterrupted).encode(c.use)
-	case callWaiting:
-		return ErrorResult(unrunStopped).encode(c.use)
-	default:
-		return ErrorResult(c.unrun).encode(c.use)
-	}
-}
-
 // flush moves the follow-ups into the history.
 func (l *loop) flush() {
 	for _, m := range l.queue.messages {
@@ -237,10 +205,19 @@ func (l *loop) flush() {
 	l.openCalls(callWaiting, unrunGiven)
 }
 
-// openCalls keeps account of the calls of the history that are not yet in open.
+// openCalls makes open what history.open is. Calls that are new in it have the
+// state and the reason given, unless they are known from a reply that was taken
+// over.
 func (l *loop) openCalls(state callState, unrun string) {
-	for _, use := range l.history.open[len(l.open):] {
-		l.open = append(l.open, &openCall{use: use, iteration: l.iteration, state: state, unrun: unrun})
+	before := append(l.open, l.dropped...)
+	l.open = make([]*openCall, 0, len(l.history.open))
+	for _, use := range l.history.open {
+		at := slices.IndexFunc(before, func(c *openCall) bool { return c.isFor(use) })
+		if at < 0 {
+			l.open = append(l.open, &openCall{use: use, iteration: l.iteration, state: state, unrun: unrun})
+			continue
+		}
+		l.open = append(l.open, before[at])
 	}
 }
 
@@ -259,7 +236,8 @@ func (l *loop) flushToolChanges() {
 
 // receive records a reply to the request under way.
 func (l *loop) receive(r *reply) {
-	l.inFlight = false
+	l.inFlight, l.inTurn = false, true
+	l.before, l.opened, l.dropped = l.history, len(l.open), nil
 	l.iteration++
 	l.container = cmp.Or(r.container, l.container)
 	l.rule = ruleFor(anthropic.BetaStopReason(r.stopReason))
@@ -274,7 +252,7 @@ func (l *loop) receive(r *reply) {
 	l.openCalls(state, l.rule.unrun)
 	for id, input := range r.invalid {
 		if call := l.openCall(id); call != nil && call.state == callWaiting {
-			l.answer(call, invalidInput(input).encode(call.use))
+			l.answer(call, invalidInput(input).encode(call.use), nil)
 		}
 	}
 	l.news = l.rule.after == resumeRun
@@ -303,8 +281,17 @@ func (l *loop) started(call *openCall, repeat bool) {
 }
 
 // answer reports the result of a call.
-func (l *loop) answer(call *openCall, result []byte) {
-	call.state, call.result = callAnswered, result
+func (l *loop) answer(call *openCall, block []byte, cause error) {
+	call.state, call.block, call.cause, call.handed = callAnswered, block, cause, nil
+}
+
+// hand returns the result of an open call that has run.
+func (l *loop) hand(id string) *Result {
+	call := l.openCall(id)
+	if call.state != callAnswered {
+		l.answer(call, call.answer(), nil)
+	}
+	return call.hand()
 }
 
 // view returns the messages as they would go on from here: with the results of
@@ -324,32 +311,4 @@ func (l *loop) view() []message {
 		messages = append(messages[:len(messages):len(messages)], l.queue.messages...)
 	}
 	return messages
-}
-
-// invalidInput is the result of a call whose input is no JSON object. Such a
-// call is never run.
-func invalidInput(input string) *Result {
-	const most = 500
-	if len(input) > most {
-		input = strings.ToValidUTF8(input[:most], "") + "..."
-	}
-	return ErrorResult("Error: the input of this call is not a JSON object, so it was not run. It reads: " + input)
-}
-
-// public returns the call as handlers see it.
-func (c *openCall) public() *Call {
-	call := &Call{ID: c.use.id, Name: c.use.name, Input: bytes.Clone(c.use.input), Iteration: c.iteration}
-	if call.Input == nil {
-		call.Input = []byte("{}")
-	}
-	_ = call.Block.UnmarshalJSON(c.use.raw) // it was read before
-	return call
-}
-
-// notFound is the result of a call of a tool that is not there.
-func notFound(use toolUse) *Result {
-	if use.toolset != "" {
-		return ErrorResult(fmt.Sprintf("Error: Toolset '%s' member '%s' not found", use.toolset, use.name))
-	}
-	return ErrorResult(fmt.Sprintf("Error: Tool '%s' not found", use.name))
 }

@@ -3,6 +3,7 @@ package toolrunner
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"io"
 	"iter"
@@ -27,6 +28,8 @@ import (
 type Turn struct {
 	*anthropic.BetaMessage
 
+	runner    *Runner
+	request   *request
 	iteration int
 	record    func(t *Turn, raw []byte) error // takes the complete reply
 	lose      func(error) error               // takes note that there will be none
@@ -168,16 +171,76 @@ func (t *Turn) finish() error {
 	return nil
 }
 
+// Results runs the calls of the turn now, once, and returns their results in the
+// order of Calls: those that ran earlier as well. The results are the caller's to
+// change: what they are when the body is over is what is sent. There are none
+// for a reply without calls, and after a takeover.
+//
+// If ctx ends, what has finished by then is kept, and the error says why it
+// ended. It returns [ErrTurnOver] after the loop body.
+func (t *Turn) Results(ctx context.Context) ([]*Result, error) {
+	if t.over {
+		return nil, ErrTurnOver
+	}
+	if err := t.finish(); err != nil {
+		return nil, err
+	}
+	return t.runner.results(ctx, t.calls)
+}
+
+// Retry takes over: the reply is dropped, and the same history is sent again,
+// with Params as they are then. No tool runs for the reply, whatever its stop
+// reason was. A reply that is still streaming is broken off. The turn counts for
+// Params.MaxIterations. It returns [ErrTurnOver] after the loop body.
+func (t *Turn) Retry() error {
+	return t.takeOver(func(l *loop) error { l.retry(); return nil })
+}
+
+// Replace takes over: messages go into the history in place of the reply and its
+// results, and the loop goes on, whatever the stop reason was. If they end in
+// calls, those are answered first; a call that was in the reply, and has run,
+// keeps its result. A reply that is still streaming is broken off. The turn
+// counts for Params.MaxIterations. Follow-ups of the body come after messages.
+//
+// It returns [ErrTurnOver] after the loop body, and a *[HistoryError] for
+// messages that the API would refuse; nothing has then changed.
+func (t *Turn) Replace(messages ...anthropic.BetaMessageParam) error {
+	return t.takeOver(func(l *loop) error { return l.replace(messages) })
+}
+
+func (t *Turn) takeOver(change func(*loop) error) error {
+	if t.over {
+		return ErrTurnOver
+	}
+	r := t.runner
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := change(r.loop); err != nil {
+		return err
+	}
+	t.drop()
+	return nil
+}
+
+// drop leaves nothing of the turn to be read, or to be run.
+func (t *Turn) drop() {
+	if t.stream != nil {
+		t.stream.abandon()
+	}
+	t.first, t.err, t.calls = nil, io.EOF, nil
+}
+
 // stop ends the turn where the loop body broke off. A reply that is complete
 // stays; of one that is not, nothing does.
 func (t *Turn) stop() {
-	if s := t.stream; s != nil && t.reply == nil && s.err == nil {
+	if s := t.stream; s != nil && t.reply == nil && t.err == nil {
 		if s.acc.complete() {
 			_ = s.end(io.EOF)
 			_, _ = t.next()
 		} else {
 			s.abandon()
-			t.err = t.lose(ErrTurnOver)
+			t.runner.lost()
+			t.err = ErrTurnOver
 		}
 	}
 	t.over = true

@@ -1,0 +1,107 @@
+package toolrunner
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+// A call that the history has no result for, from the reply that makes it to the
+// result that goes out.
+
+// callState is how far an open call has come.
+type callState uint8
+
+const (
+	callUnrun    callState = iota // it will not be run
+	callWaiting                   // it is to be run
+	callStarted                   // its handler may have run
+	callAnswered                  // its result is there
+)
+
+// openCall is a call without a result in the history.
+type openCall struct {
+	use       toolUse
+	iteration int
+	state     callState
+	repeat    bool   // it may run again after it was interrupted
+	block     []byte // the encoded tool_result of an answered call
+	cause     error  // the private cause of a failed one
+	handed    *handedResult
+	unrun     string // what the model reads if it is not run
+}
+
+// handedResult is a result that a caller has in hand, and may have changed.
+type handedResult struct {
+	result *Result
+	before []byte // as it was encoded when it was handed out
+}
+
+// isFor reports whether c is the call use.
+func (c *openCall) isFor(use toolUse) bool {
+	return c.use.id == use.id && c.use.name == use.name && bytes.Equal(c.use.input, use.input)
+}
+
+// answer returns the result of the call, or what stands in for it.
+func (c *openCall) answer() []byte {
+	switch c.state {
+	case callAnswered:
+		return c.sent()
+	case callStarted:
+		return ErrorResult(unrunInterrupted).encode(c.use)
+	case callWaiting:
+		return ErrorResult(unrunStopped).encode(c.use)
+	default:
+		return ErrorResult(c.unrun).encode(c.use)
+	}
+}
+
+// hand returns the result of an answered call for the caller to change. What it
+// is when it goes out counts.
+func (c *openCall) hand() *Result {
+	if c.handed == nil {
+		r := readResult(c.block)
+		r.Err = c.cause
+		c.handed = &handedResult{result: r, before: r.encode(c.use)}
+	}
+	return c.handed.result
+}
+
+// sent returns the block as it goes out: with its own bytes unless a caller has
+// changed it.
+func (c *openCall) sent() []byte {
+	if c.handed != nil {
+		if now := c.handed.result.encode(c.use); !bytes.Equal(now, c.handed.before) {
+			return now
+		}
+	}
+	return c.block
+}
+
+// invalidInput is the result of a call whose input is no JSON object. Such a
+// call is never run.
+func invalidInput(input string) *Result {
+	const most = 500
+	if len(input) > most {
+		input = strings.ToValidUTF8(input[:most], "") + "..."
+	}
+	return ErrorResult("Error: the input of this call is not a JSON object, so it was not run. It reads: " + input)
+}
+
+// public returns the call as handlers see it.
+func (c *openCall) public() *Call {
+	call := &Call{ID: c.use.id, Name: c.use.name, Input: bytes.Clone(c.use.input), Iteration: c.iteration}
+	if call.Input == nil {
+		call.Input = []byte("{}")
+	}
+	_ = call.Block.UnmarshalJSON(c.use.raw) // it was read before
+	return call
+}
+
+// notFound is the result of a call of a tool that is not there.
+func notFound(use toolUse) *Result {
+	if use.toolset != "" {
+		return ErrorResult(fmt.Sprintf("Error: Toolset '%s' member '%s' not found", use.toolset, use.name))
+	}
+	return ErrorResult(fmt.Sprintf("Error: Tool '%s' not found", use.name))
+}

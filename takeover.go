@@ -1,0 +1,110 @@
+package toolrunner
+
+import (
+	"errors"
+
+	"github.com/anthropics/anthropic-sdk-go/v2"
+)
+
+// A loop body that takes over reaches this file; the history that it wants
+// leaves it.
+
+// retract takes the last reply out of the history, with the calls that it
+// opened. Results of calls that have begun stand, should the same calls come
+// back.
+func (l *loop) retract() {
+	if l.inFlight { // its reply will not be recorded, but it counts
+		l.inFlight = false
+		l.iteration++
+		return
+	}
+	for _, m := range l.history.messages[len(l.before.messages):] {
+		for _, id := range m.uses {
+			delete(l.history.ids, id)
+		}
+	}
+	for _, call := range l.open[min(l.opened, len(l.open)):] {
+		if call.state > callWaiting {
+			l.dropped = append(l.dropped, call)
+		}
+	}
+	l.history = l.before
+	l.open = l.open[:min(l.opened, len(l.open))]
+	l.rule = stopRule{unrun: unrunGiven}
+}
+
+// retry drops the last reply: the same history goes out again.
+func (l *loop) retry() {
+	l.retract()
+	l.news = true
+}
+
+// replace puts messages in the place of the last reply and its results.
+func (l *loop) replace(messages []anthropic.BetaMessageParam) error {
+	dry := l.before.clone()
+	if l.inFlight {
+		dry = l.history.clone()
+	}
+	for _, m := range l.history.messages[len(dry.messages):] {
+		for _, id := range m.uses {
+			delete(dry.ids, id)
+		}
+	}
+	if err := dry.appendAll(messages, nil); err != nil {
+		return err
+	}
+	l.retract()
+	l.takeOver(dry)
+	return nil
+}
+
+// set puts messages in the place of the whole history and of what was to follow.
+// Those that the caller left as they were keep their bytes.
+func (l *loop) set(messages []anthropic.BetaMessageParam) error {
+	known := make(map[string][]byte)
+	for _, m := range l.view() {
+		if p, err := encodeParam(m.param()); err == nil {
+			known[string(p)] = m.raw
+		}
+	}
+	var dry history
+	if err := dry.appendAll(messages, known); err != nil {
+		return err
+	}
+	l.retract()
+	l.queue = history{base: &l.history}
+	l.takeOver(dry)
+	return nil
+}
+
+func (l *loop) takeOver(h history) {
+	l.history = h
+	l.openCalls(callWaiting, unrunGiven)
+	l.news = true
+}
+
+// appendAll adds messages from the caller, which keep the bytes that are known
+// for them.
+func (h *history) appendAll(messages []anthropic.BetaMessageParam, known map[string][]byte) error {
+	for i, p := range messages {
+		raw, err := encodeParam(p)
+		if original, ok := known[string(raw)]; ok {
+			raw = original
+		}
+		var m message
+		ok := false
+		if err == nil {
+			m, ok, err = readMessage(raw)
+		}
+		if err == nil && ok {
+			err = h.append(m, func(use toolUse) []byte { return ErrorResult(unrunGiven).encode(use) })
+		}
+		if err != nil {
+			return &HistoryError{Index: i, Reason: err.Error()}
+		}
+	}
+	if len(h.messages) == 0 {
+		return errors.New("toolrunner: a takeover leaves no messages; give at least one")
+	}
+	return nil
+}
