@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
+	"github.com/anthropics/anthropic-sdk-go/v2/packages/param"
 
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
@@ -30,6 +32,8 @@ type Call struct {
 	// Iteration is the number of the turn in its run, from 1. It is 0 for a call
 	// that was in the messages that the runner began with.
 	Iteration int
+
+	readOnly bool // of its tool
 }
 
 type callKey struct{}
@@ -91,22 +95,40 @@ const maxErrorText = 4096
 const (
 	errorPrefix    = "Error: "
 	emptyErrorText = "Error: the tool failed without saying why."
+	panicText      = "Error: the tool failed unexpectedly."
+	abortText      = "Error: the tool ended the run."
 )
 
 // failedResult returns the result of a call whose handler returned err, beside
 // the content it may have returned with it.
 func failedResult(r *Result, err error) *Result {
 	failed := &Result{IsError: true, Err: err}
-	text := emptyErrorText
-	if cause := strings.TrimSpace(err.Error()); cause != "" {
-		text = errorPrefix + boundText(cause)
+	if r != nil {
+		failed.CacheControl = r.CacheControl
+	}
+	if own := (*ToolError)(nil); errors.As(err, &own) && own != nil {
+		failed.Content = own.Content
+		return failed
 	}
 	if r != nil {
 		failed.Content = append(failed.Content, r.Content...)
-		failed.CacheControl = r.CacheControl
 	}
-	failed.Content = append(failed.Content, textContent(text))
+	failed.Content = append(failed.Content, textContent(errorText(err)))
 	return failed
+}
+
+// errorText returns what the model reads of an error.
+func errorText(err error) string {
+	if cause := (*panicError)(nil); errors.As(err, &cause) || errors.Is(err, errGoexit) {
+		return panicText
+	}
+	if aborted := (*abortError)(nil); errors.As(err, &aborted) {
+		return abortText
+	}
+	if text := strings.TrimSpace(err.Error()); text != "" {
+		return errorPrefix + boundText(text)
+	}
+	return emptyErrorText
 }
 
 // boundText makes an error's text valid UTF-8 of at most maxErrorText characters.
@@ -136,6 +158,42 @@ func (r *Result) encode(use toolUse) []byte {
 		block, _ = failed.appendBlock(nil, use) // one plain text block cannot fail
 	}
 	return block
+}
+
+// readResult returns the result of an encoded tool_result block, which shares
+// nothing with it.
+func readResult(block []byte) *Result {
+	var p anthropic.BetaToolResultBlockParam
+	var content []byte
+	_ = wire.Members(block, func(key, value []byte) error {
+		if string(key) == "content" {
+			content = value
+		}
+		return nil
+	})
+	_ = p.UnmarshalJSON(block) // it was encoded or read here before
+	r := &Result{IsError: p.IsError.Value, CacheControl: p.CacheControl}
+	if len(content) > 0 && content[0] == '"' {
+		text, _ := wire.Unquote(content)
+		r.Content = TextResult(text).Content
+		return r
+	}
+	if len(content) == 0 || content[0] != '[' {
+		return r
+	}
+	_ = wire.Elements(content, func(value []byte) error {
+		var c anthropic.BetaToolResultBlockParamContentUnion
+		if err := c.UnmarshalJSON(value); err == nil {
+			if data, err := c.MarshalJSON(); err == nil && sameJSON(data, value) {
+				r.Content = append(r.Content, c)
+				return nil
+			}
+		}
+		raw := json.RawMessage(bytes.Clone(value))
+		r.Content = append(r.Content, param.Override[anthropic.BetaToolResultBlockParamContentUnion](raw))
+		return nil
+	})
+	return r
 }
 
 func (r *Result) appendBlock(dst []byte, use toolUse) ([]byte, error) {

@@ -3,6 +3,8 @@ package toolrunner
 import (
 	"errors"
 	"fmt"
+
+	"github.com/anthropics/anthropic-sdk-go/v2"
 )
 
 // Errors to branch on with [errors.Is].
@@ -80,3 +82,40 @@ type HistoryError struct {
 func (e *HistoryError) Error() string {
 	return fmt.Sprintf("toolrunner: message %d: %s", e.Index, e.Reason)
 }
+
+// ToolError is an error that carries what the model reads of it. A [Handler] or a
+// [Middleware] returns it, wrapped or not: Content is sent as it is, as a failed
+// result.
+type ToolError struct {
+	Content []anthropic.BetaToolResultBlockParamContentUnion
+	Err     error // the private cause; never sent
+}
+
+func (e *ToolError) Error() string {
+	if e.Err != nil {
+		return e.Err.Error()
+	}
+	for _, c := range e.Content {
+		if c.OfText != nil && c.OfText.Text != "" {
+			return c.OfText.Text
+		}
+	}
+	return "the tool failed"
+}
+
+func (e *ToolError) Unwrap() error { return e.Err }
+
+// Abort returns an error that ends the run when a [Handler] or a [Middleware]
+// returns it: calls that run are cancelled, those that have not begun do not
+// begin, and the loop ends with err, which [errors.Is] and [errors.As] find in
+// what it returns. The history stays valid: should the run go on, the model reads
+// that the tool ended the run, and the call is not run again.
+func Abort(err error) error { return &abortError{err} }
+
+type abortError struct{ err error }
+
+func (e *abortError) Error() string {
+	return fmt.Sprintf("toolrunner: a tool ended the run: %v", e.err)
+}
+
+func (e *abortError) Unwrap() error { return e.err }

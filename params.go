@@ -36,13 +36,22 @@ type Params struct {
 	// by one, in the model's order.
 	MaxConcurrency int
 
+	// Middleware goes around the handler of every call that is run; the first is
+	// outermost. It is applied anew for each call, so what a middleware remembers
+	// must live outside the handler that it returns.
+	Middleware []Middleware
+
 	// KeepToolChoice sends a forced ToolChoice with every request.
 	KeepToolChoice bool
 
 	// Validate says whether input is checked before a handler runs.
 	Validate Validation
 
-	// Logger gets what goes wrong without ending the run. Nil: nobody does.
+	// Logger gets the records of the run: requests, replies, calls, and what goes
+	// wrong beside them. It is read by [New]. Nil: they go to standard error at the
+	// level that the environment variable ANTHROPIC_LOG names, info or debug, and
+	// nowhere without it. Contents are in records at debug level only; keys are in
+	// none.
 	Logger *slog.Logger
 
 	// RequestOptions go on every request of the runner, after those of the
