@@ -1,45 +1,195 @@
 package toolrunner
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
 )
 
-// What happens beside the run's results reaches this file; records leave it.
-// They hold names, ids, sizes and times, never the contents of messages.
+// What a run does, and what goes wrong beside its results, reaches this file;
+// records leave it. They hold names, ids, sizes and times. What messages hold is
+// in them at debug level only, keys and tokens at none.
+//
+//	level  message              attributes
+//	info   request              iteration model messages bytes streaming
+//	info   reply                iteration stop_reason duration input_tokens output_tokens request_id
+//	info   run ended            outcome iterations replies input_tokens output_tokens
+//	warn   request retried      iteration attempt status
+//	warn   request failed       iteration error
+//	warn   reply changed        iteration change
+//	debug  message sent         role message
+//	debug  message received     message
+//	info   tool call started    tool call_id iteration
+//	info   tool call ended      tool call_id iteration duration
+//	warn   tool call failed     tool call_id iteration duration error, stack for a panic
+//	warn   tool call left       tool call_id iteration duration: its handler ignores its context
+//	warn   tool not found       tool call_id iteration available
 
-// logger returns the logger of the run.
-func (p *Params) logger() *slog.Logger {
-	if p.Logger == nil {
+// envLog is the variable that official SDKs read for the same purpose.
+const envLog = "ANTHROPIC_LOG"
+
+// environmentLogger returns the logger that ANTHROPIC_LOG asks for: info or
+// debug, to standard error. Otherwise nobody gets records.
+func environmentLogger() *slog.Logger {
+	var level slog.Level
+	switch os.Getenv(envLog) {
+	case "info":
+		level = slog.LevelInfo
+	case "debug":
+		level = slog.LevelDebug
+	default:
 		return slog.New(slog.DiscardHandler)
 	}
-	return p.Logger
+	stderr := os.Stderr //nolint:forbidigo // the user has asked for it
+	return slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}))
 }
 
-// logCompletion reports a call that failed, and a handler that was left behind.
-func logCompletion(ctx context.Context, log *slog.Logger, call *Call, c completion) {
-	attrs := []slog.Attr{
-		slog.String("tool", call.Name), slog.String("call_id", call.ID), slog.Int("iteration", call.Iteration), slog.Duration("duration", c.took),
-	}
-	if c.left {
-		log.LogAttrs(ctx, slog.LevelWarn, "tool left behind", attrs...)
-	}
-	if c.result == nil || !c.result.IsError {
+// recorder writes the records of a runner.
+type recorder struct{ *slog.Logger }
+
+func (l recorder) request(ctx context.Context, iteration int, r *request, streaming bool, fresh []message) {
+	if !l.Enabled(ctx, slog.LevelInfo) {
 		return
 	}
-	if err := c.result.Err; err != nil {
-		attrs = append(attrs, slog.String("error", err.Error()))
-		if cause := (*panicError)(nil); errors.As(err, &cause) {
-			attrs = append(attrs, slog.String("stack", string(cause.stack)))
-		}
+	l.LogAttrs(ctx, slog.LevelInfo, "request",
+		slog.Int("iteration", iteration), slog.String("model", r.params.Model), slog.Int("messages", r.messages),
+		slog.Int64("bytes", r.rest.Size()), slog.Bool("streaming", streaming))
+	if !l.Enabled(ctx, slog.LevelDebug) {
+		return
 	}
-	log.LogAttrs(ctx, slog.LevelWarn, "tool call failed", attrs...)
+	for _, m := range fresh {
+		l.LogAttrs(ctx, slog.LevelDebug, "message sent", slog.String("role", m.role), slog.String("message", elide(m.raw)))
+	}
 }
 
-// logNotes reports what was changed in a reply.
-func logNotes(ctx context.Context, log *slog.Logger, notes []string) {
-	for _, note := range notes {
-		log.LogAttrs(ctx, slog.LevelWarn, "reply changed", slog.String("change", note))
+func (l recorder) attempt(ctx context.Context, iteration, attempt int, before *http.Response) {
+	status := 0
+	if before != nil {
+		status = before.StatusCode
+	}
+	l.LogAttrs(ctx, slog.LevelWarn, "request retried", slog.Int("iteration", iteration), slog.Int("attempt", attempt), slog.Int("status", status))
+}
+
+func (l recorder) failure(ctx context.Context, iteration int, err error) {
+	l.LogAttrs(ctx, slog.LevelWarn, "request failed", slog.Int("iteration", iteration), slog.String("error", err.Error()))
+}
+
+func (l recorder) reply(ctx context.Context, iteration int, r *reply, took time.Duration, response *http.Response) {
+	for _, note := range r.notes {
+		l.LogAttrs(ctx, slog.LevelWarn, "reply changed", slog.Int("iteration", iteration), slog.String("change", note))
+	}
+	if !l.Enabled(ctx, slog.LevelInfo) {
+		return
+	}
+	var usage Usage
+	usage.add(r.usage)
+	id := ""
+	if response != nil {
+		id = response.Header.Get("Request-Id")
+	}
+	l.LogAttrs(ctx, slog.LevelInfo, "reply",
+		slog.Int("iteration", iteration), slog.String("stop_reason", r.stopReason), slog.Duration("duration", took),
+		slog.Int64("input_tokens", usage.InputTokens), slog.Int64("output_tokens", usage.OutputTokens), slog.String("request_id", id))
+	if l.Enabled(ctx, slog.LevelDebug) {
+		l.LogAttrs(ctx, slog.LevelDebug, "message received", slog.String("message", elide(r.raw)))
 	}
 }
+
+func (l recorder) end(ctx context.Context, o Outcome, iterations int, u Usage) {
+	l.LogAttrs(ctx, slog.LevelInfo, "run ended",
+		slog.String("outcome", o.String()), slog.Int("iterations", iterations), slog.Int("replies", u.Replies),
+		slog.Int64("input_tokens", u.InputTokens), slog.Int64("output_tokens", u.OutputTokens))
+}
+
+func callAttrs(call *Call) []slog.Attr {
+	return []slog.Attr{slog.String("tool", call.Name), slog.String("call_id", call.ID), slog.Int("iteration", call.Iteration)}
+}
+
+func (l recorder) started(ctx context.Context, call *Call) {
+	if l.Enabled(ctx, slog.LevelInfo) {
+		l.LogAttrs(ctx, slog.LevelInfo, "tool call started", callAttrs(call)...)
+	}
+}
+
+func (l recorder) finished(ctx context.Context, call *Call, c completion) {
+	level, text := slog.LevelInfo, "tool call ended"
+	if c.result == nil || c.result.IsError {
+		level, text = slog.LevelWarn, "tool call failed"
+	}
+	if left := (*leftError)(nil); errors.As(c.err, &left) {
+		level, text = slog.LevelWarn, "tool call left"
+	}
+	if !l.Enabled(ctx, level) {
+		return
+	}
+	attrs := append(callAttrs(call), slog.Duration("duration", c.took))
+	err := c.err
+	if c.result != nil {
+		err = cmp.Or(c.err, c.result.Err)
+	}
+	if err != nil {
+		attrs = append(attrs, slog.String("error", textOf(err)))
+	}
+	if cause := (*panicError)(nil); errors.As(err, &cause) {
+		attrs = append(attrs, slog.String("stack", string(cause.stack)))
+	}
+	l.LogAttrs(ctx, level, text, attrs...)
+}
+
+// refused reports a call that was answered without being run.
+func (l recorder) refused(ctx context.Context, call *Call, err error) {
+	l.LogAttrs(ctx, slog.LevelWarn, "tool call failed", append(callAttrs(call), slog.Duration("duration", 0), slog.String("error", err.Error()))...)
+}
+
+func (l recorder) notFound(ctx context.Context, call *Call, available []string) {
+	l.LogAttrs(ctx, slog.LevelWarn, "tool not found", append(callAttrs(call), slog.Any("available", available))...)
+}
+
+// textOf returns the text of an error, whose method may panic.
+func textOf(err error) (text string) {
+	defer func() {
+		if value := recover(); value != nil {
+			text = fmt.Sprintf("%T, whose text panics: %v", err, value)
+		}
+	}()
+	return err.Error()
+}
+
+// elide returns JSON with its long strings, such as images, left out.
+func elide(raw []byte) string {
+	const most = 1000
+	out := make([]byte, 0, min(len(raw), 4*most))
+	for i := 0; i < len(raw); i++ {
+		if raw[i] != '"' {
+			out = append(out, raw[i])
+			continue
+		}
+		start := i
+		for i++; i < len(raw) && raw[i] != '"'; i++ {
+			if raw[i] == '\\' {
+				i++
+			}
+		}
+		end := min(i+1, len(raw))
+		if end-start > most {
+			out = append(strconv.AppendInt(append(out, '<'), int64(end-start), 10), " bytes>"...)
+		} else {
+			out = append(out, raw[start:end]...)
+		}
+	}
+	return string(out)
+}
+
+// Format writes a summary: what the parameters hold may be secret.
+func (p Params) Format(f fmt.State, _ rune) {
+	fmt.Fprintf(f, "toolrunner.Params{Model: %q, MaxTokens: %d, MaxIterations: %d, ...}", p.Model, p.MaxTokens, p.MaxIterations)
+}
+
+// LogValue is the same for records.
+func (p Params) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(p)) }

@@ -23,8 +23,11 @@ type request struct {
 	params anthropic.BetaMessageNewParams // what the SDK encodes
 	rest   wire.Body                      // what follows it, up to the end of the object
 
-	sent     *wire.Body     // by the last attempt
-	response *http.Response // to it
+	messages int
+	attempts int
+	attempt  func(before *http.Response) // called before each attempt but the first
+	sent     *wire.Body                  // by the last attempt
+	response *http.Response              // to it
 }
 
 // requestState is what a request is made of beside the parameters.
@@ -119,6 +122,7 @@ func (r *request) appendTools(given []anthropic.BetaToolUnionParam, own []*regis
 var comma = []byte(",") //nolint:gochecknoglobals // a constant; slices cannot be one
 
 func (r *request) appendMessages(messages []message) error {
+	r.messages = len(messages)
 	if len(messages) == 0 {
 		return errors.New("there are no messages; give Params.Messages to New, or call AppendMessages")
 	}
@@ -174,6 +178,9 @@ func (r *request) option() option.RequestOption {
 		req.Body = body.Reader()
 		req.GetBody = func() (io.ReadCloser, error) { return body.Reader(), nil }
 		req.ContentLength = body.Size()
+		if r.attempts++; r.attempts > 1 && r.attempt != nil {
+			r.attempt(r.response)
+		}
 		r.sent = body
 		r.response, err = next(req)
 		return r.response, err
