@@ -1,17 +1,13 @@
 package toolrunner
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
-	"net/http"
-	"slices"
 	"sync"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
-	"github.com/anthropics/anthropic-sdk-go/v2/option"
 )
 
 // Runner is a conversation in which the model's calls are answered. It goes on
@@ -29,6 +25,8 @@ type Runner struct {
 	Params Params
 
 	messages *anthropic.BetaMessageService
+	log      recorder
+	logged   int // messages of the history that were in a record
 
 	mu     sync.Mutex // guards the loop, whose steps never call user code
 	loop   *loop
@@ -60,7 +58,11 @@ func New(messages *anthropic.BetaMessageService, tools []anthropic.BetaTool, par
 		return nil, err
 	}
 	params.Messages = nil
-	return &Runner{Params: params, messages: messages, loop: loop}, nil
+	log := params.Logger
+	if log == nil {
+		log = environmentLogger()
+	}
+	return &Runner{Params: params, messages: messages, loop: loop, log: recorder{log}}, nil
 }
 
 // All runs the loop: each turn is handed to the body once its reply is complete;
@@ -141,10 +143,12 @@ func (r *Runner) advance(ctx context.Context, streaming bool) (*Turn, error) {
 	switch {
 	case err == nil:
 		r.ended = OutcomeRunning
+		return turn, nil
 	case !errors.Is(err, ErrDone):
 		r.ended = OutcomeFailed
 	}
-	return turn, err
+	r.log.end(ctx, r.ended, r.IterationCount(), r.Usage())
+	return nil, err
 }
 
 func (r *Runner) steps(ctx context.Context, streaming bool) (*Turn, error) {
@@ -175,175 +179,4 @@ func (r *Runner) steps(ctx context.Context, streaming bool) (*Turn, error) {
 			return nil, err
 		}
 	}
-}
-
-// send sends the history and returns the turn that it begins.
-func (r *Runner) send(ctx context.Context, streaming bool) (*Turn, error) {
-	turn := &Turn{BetaMessage: &anthropic.BetaMessage{}}
-	turn.record = func(t *Turn, raw []byte) error { return r.record(ctx, t, raw) }
-	turn.lose = func(err error) error { r.lost(); return replyError(ctx, err) }
-	err := r.request(ctx, turn, streaming)
-	if err != nil {
-		return nil, turn.lose(err)
-	}
-	r.turn = turn
-	return turn, nil
-}
-
-// request sends the history, and reads the reply, or the beginning of a stream.
-func (r *Runner) request(ctx context.Context, turn *Turn, streaming bool) error {
-	r.mu.Lock()
-	state := requestState{
-		tools: r.loop.tools.first, messages: r.loop.history.messages, container: r.loop.container,
-		dropChoice: r.choice != nil && r.choice == r.Params.forced() && !r.Params.KeepToolChoice,
-	}
-	turn.iteration = r.loop.iteration + 1
-	r.mu.Unlock()
-	req, err := newRequest(&r.Params, state)
-	if err != nil {
-		return err
-	}
-	service := *r.messages
-	service.Options = slices.Concat([]option.RequestOption{req.option()}, service.Options)
-	if streaming {
-		return r.requestStream(ctx, &service, req, turn)
-	}
-	options := slices.Concat(service.Options, r.Params.RequestOptions)
-	if _, err := anthropic.CalculateNonStreamingTimeout(int(req.params.MaxTokens), req.params.Model, options); err != nil {
-		// The SDK refuses to wait for so long a reply in one piece.
-		if err := r.requestStream(ctx, &service, req, turn); err != nil {
-			return err
-		}
-		return turn.finish()
-	}
-	var raw []byte
-	options = append(slices.Clip(r.Params.RequestOptions), option.WithResponseBodyInto(&raw))
-	if _, err := service.New(ctx, req.params, options...); err != nil {
-		return req.describe(err)
-	}
-	if isFailure(raw) {
-		return apiError(req.response, raw)
-	}
-	return r.record(ctx, turn, raw)
-}
-
-// requestStream sends the request and reads the stream up to its first event.
-func (r *Runner) requestStream(ctx context.Context, service *anthropic.BetaMessageService, req *request, turn *Turn) error {
-	var response *http.Response
-	options := append(slices.Clip(r.Params.RequestOptions), option.WithResponseBodyInto(&response))
-	if err := service.NewStreaming(ctx, req.params, options...).Err(); err != nil {
-		return req.describe(err)
-	}
-	turn.stream = openStream(response)
-	first, err := turn.next()
-	if err != nil {
-		if turn.reply != nil { // the server did not stream
-			return nil
-		}
-		return err
-	}
-	turn.first = first
-	if first.kind == eventMessageStart {
-		return turn.UnmarshalJSON(first.message)
-	}
-	return nil
-}
-
-// record takes a complete reply into the history and completes its turn.
-func (r *Runner) record(ctx context.Context, turn *Turn, raw []byte) error {
-	reply, err := r.receive(turn, raw)
-	if err != nil {
-		return err
-	}
-	logNotes(ctx, r.Params.logger(), reply.notes)
-	return nil
-}
-
-func (r *Runner) receive(turn *Turn, raw []byte) (*reply, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	reply, err := readReply(raw, r.loop.taken)
-	if err != nil {
-		return nil, err
-	}
-	var message anthropic.BetaMessage
-	if err := message.UnmarshalJSON(reply.raw); err != nil {
-		return nil, &ReplyError{Reason: "it cannot be decoded", Body: raw, Err: err}
-	}
-	r.loop.receive(reply)
-	*turn.BetaMessage = message
-	turn.reply = reply
-	for _, call := range r.loop.open {
-		if call.state != callUnrun && call.iteration == turn.iteration {
-			turn.calls = append(turn.calls, call.public())
-		}
-	}
-	if len(turn.calls) > 0 {
-		r.choice = r.Params.forced()
-	}
-	r.last = turn.BetaMessage
-	return reply, nil
-}
-
-// runCalls runs the calls that can be run, and answers those that cannot.
-func (r *Runner) runCalls(ctx context.Context, calls []*openCall) error {
-	jobs := r.jobs(ctx, calls)
-	return dispatch(ctx, jobs, cmp.Or(r.Params.MaxConcurrency, defaultConcurrency))
-}
-
-func (r *Runner) jobs(ctx context.Context, calls []*openCall) []job {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	jobs := make([]job, 0, len(calls))
-	for _, call := range calls {
-		tool := r.loop.lookup(call.use.name)
-		if tool == nil || call.use.toolset != "" {
-			r.loop.answer(call, notFound(call.use).encode(call.use))
-			continue
-		}
-		j := job{call: call.public(), tool: tool}
-		if tool.check != nil && r.Params.Validate == ValidateInput {
-			if err := tool.check(j.call.Input); err != nil {
-				r.loop.answer(call, failedResult(nil, err).encode(call.use))
-				continue
-			}
-		}
-		j.started = func() {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			r.loop.started(call, tool.readOnly)
-		}
-		j.finished = func(c completion) {
-			logCompletion(ctx, r.Params.logger(), j.call, c)
-			if c.result == nil {
-				return
-			}
-			block := c.result.encode(call.use)
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			r.loop.answer(call, block)
-		}
-		jobs = append(jobs, j)
-	}
-	return jobs
-}
-
-// lost takes note that the request under way will have no reply.
-func (r *Runner) lost() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.loop.fail()
-}
-
-// replyError returns err as the caller reads it.
-func replyError(ctx context.Context, err error) error {
-	if ended := contextError(ctx); ended != nil {
-		return ended
-	}
-	var reply *ReplyError
-	var stream *IncompleteStreamError
-	if errors.As(err, &reply) || errors.As(err, &stream) || errors.Is(err, ErrTurnOver) {
-		return err
-	}
-	return fmt.Errorf("toolrunner: %w", err)
 }

@@ -1,0 +1,150 @@
+package toolrunner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/anthropics/anthropic-sdk-go/v2"
+	"github.com/anthropics/anthropic-sdk-go/v2/option"
+)
+
+// A step that sends reaches this file; a turn with its reply leaves it.
+
+// send sends the history and returns the turn that it begins.
+func (r *Runner) send(ctx context.Context, streaming bool) (*Turn, error) {
+	turn := &Turn{BetaMessage: &anthropic.BetaMessage{}, runner: r}
+	begin := time.Now()
+	turn.record = func(t *Turn, raw []byte) error {
+		reply, err := r.receive(t, raw)
+		if err == nil {
+			r.log.reply(ctx, t.iteration, reply, time.Since(begin), t.request.response)
+		}
+		return err
+	}
+	turn.lose = func(err error) error {
+		r.lost()
+		err = replyError(ctx, err)
+		r.log.failure(ctx, turn.iteration, err)
+		return err
+	}
+	err := r.request(ctx, turn, streaming)
+	if err != nil {
+		return nil, turn.lose(err)
+	}
+	r.turn = turn
+	return turn, nil
+}
+
+// request sends the history, and reads the reply, or the beginning of a stream.
+func (r *Runner) request(ctx context.Context, turn *Turn, streaming bool) error {
+	r.mu.Lock()
+	state := requestState{
+		tools: r.loop.tools.first, messages: r.loop.history.messages, container: r.loop.container,
+		dropChoice: r.choice != nil && r.choice == r.Params.forced() && !r.Params.KeepToolChoice,
+	}
+	turn.iteration = r.loop.iteration + 1
+	r.mu.Unlock()
+	req, err := newRequest(&r.Params, state)
+	if err != nil {
+		return err
+	}
+	turn.request = req
+	req.attempt = func(before *http.Response) { r.log.attempt(ctx, turn.iteration, req.attempts, before) }
+	r.log.request(ctx, turn.iteration, req, streaming, state.messages[min(r.logged, len(state.messages)):])
+	r.logged = len(state.messages)
+	service := *r.messages
+	service.Options = slices.Concat([]option.RequestOption{req.option()}, service.Options)
+	if streaming {
+		return r.requestStream(ctx, &service, req, turn)
+	}
+	options := slices.Concat(service.Options, r.Params.RequestOptions)
+	if _, err := anthropic.CalculateNonStreamingTimeout(int(req.params.MaxTokens), req.params.Model, options); err != nil {
+		// The SDK refuses to wait for so long a reply in one piece.
+		if err := r.requestStream(ctx, &service, req, turn); err != nil {
+			return err
+		}
+		return turn.finish()
+	}
+	var raw []byte
+	options = append(slices.Clip(r.Params.RequestOptions), option.WithResponseBodyInto(&raw))
+	if _, err := service.New(ctx, req.params, options...); err != nil {
+		return req.describe(err)
+	}
+	if isFailure(raw) {
+		return apiError(req.response, raw)
+	}
+	return turn.record(turn, raw)
+}
+
+// requestStream sends the request and reads the stream up to its first event.
+func (r *Runner) requestStream(ctx context.Context, service *anthropic.BetaMessageService, req *request, turn *Turn) error {
+	var response *http.Response
+	options := append(slices.Clip(r.Params.RequestOptions), option.WithResponseBodyInto(&response))
+	if err := service.NewStreaming(ctx, req.params, options...).Err(); err != nil {
+		return req.describe(err)
+	}
+	turn.stream = openStream(response)
+	first, err := turn.next()
+	if err != nil {
+		if turn.reply != nil { // the server did not stream
+			return nil
+		}
+		return err
+	}
+	turn.first = first
+	if first.kind == eventMessageStart {
+		return turn.UnmarshalJSON(first.message)
+	}
+	return nil
+}
+
+// receive takes a complete reply into the history and completes its turn.
+func (r *Runner) receive(turn *Turn, raw []byte) (*reply, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	reply, err := readReply(raw, r.loop.taken)
+	if err != nil {
+		return nil, err
+	}
+	var message anthropic.BetaMessage
+	if err := message.UnmarshalJSON(reply.raw); err != nil {
+		return nil, &ReplyError{Reason: "it cannot be decoded", Body: raw, Err: err}
+	}
+	r.loop.receive(reply)
+	*turn.BetaMessage = message
+	turn.reply = reply
+	for _, call := range r.loop.open {
+		if call.state != callUnrun && call.iteration == turn.iteration {
+			turn.calls = append(turn.calls, call.public())
+		}
+	}
+	if len(turn.calls) > 0 {
+		r.choice = r.Params.forced()
+	}
+	r.last = turn.BetaMessage
+	return reply, nil
+}
+
+// lost takes note that the request under way will have no reply.
+func (r *Runner) lost() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.loop.fail()
+}
+
+// replyError returns err as the caller reads it.
+func replyError(ctx context.Context, err error) error {
+	if ended := contextError(ctx); ended != nil {
+		return ended
+	}
+	var reply *ReplyError
+	var stream *IncompleteStreamError
+	if errors.As(err, &reply) || errors.As(err, &stream) || errors.Is(err, ErrTurnOver) {
+		return err
+	}
+	return fmt.Errorf("toolrunner: %w", err)
+}
