@@ -24,57 +24,6 @@ const (
 	eventError        = "error"
 )
 
-// member is a member of a JSON object that is put together anew.
-type member struct {
-	key   string
-	value []byte
-}
-
-// object is a JSON object in the order of its members.
-type object []member
-
-func readObject(data []byte) (object, error) {
-	var o object
-	err := wire.Members(data, func(key, value []byte) error {
-		o = append(o, member{string(key), value})
-		return nil
-	})
-	return o, err
-}
-
-func (o object) get(key string) []byte {
-	for _, m := range o {
-		if m.key == key {
-			return m.value
-		}
-	}
-	return nil
-}
-
-// set gives a member a value. A null does not replace what is there.
-func (o *object) set(key string, value []byte) {
-	for i, m := range *o {
-		if m.key == key {
-			if string(value) != "null" {
-				(*o)[i].value = value
-			}
-			return
-		}
-	}
-	*o = append(*o, member{key, value})
-}
-
-func (o object) appendTo(dst []byte) []byte {
-	dst = append(dst, '{')
-	for i, m := range o {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(append(wire.AppendString(dst, m.key), ':'), m.value...)
-	}
-	return append(dst, '}')
-}
-
 // streamedBlock is a content block that grows.
 type streamedBlock struct {
 	index   int

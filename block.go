@@ -19,6 +19,7 @@ const (
 	typeFallback     = "fallback"
 	typeToolAddition = "tool_addition"
 	typeToolRemoval  = "tool_removal"
+	typeCompaction   = "compaction"
 )
 
 // block is an encoded content block and what the loop reads of it.
@@ -32,7 +33,7 @@ type block struct {
 	text      []byte // the literal of the text member
 	toolUseID string // of the call that a result is for
 	callerID  string // of the server tool that made a call
-	change    toolChange
+	changes   []toolChange
 }
 
 // toolUse names a call of a client tool.
@@ -108,24 +109,52 @@ func parseBlock(raw []byte) (block, error) {
 			b.toolUseID, _ = wire.Unquote(value)
 		case "caller":
 			b.callerID = objectMember(value, "tool_id")
-		case "tool":
-			b.change.name = changedTool(value)
 		}
 		return nil
 	})
 	if err == nil && b.kind == "" {
 		err = errors.New("the block has no type")
 	}
-	b.change.add = b.kind == typeToolAddition
+	switch b.kind {
+	case typeToolAddition, typeToolRemoval:
+		b.changes = appendChange(nil, raw)
+	case typeCompaction:
+		b.changes = compactedChanges(raw)
+	}
 	return b, err
 }
 
-// objectMember is stringMember for a value that need not be an object.
-func objectMember(value []byte, name string) string {
-	if len(value) == 0 || value[0] != '{' {
-		return ""
+// appendChange appends what a tool_addition or tool_removal block does to a
+// client tool.
+func appendChange(changes []toolChange, raw []byte) []toolChange {
+	c := toolChange{add: objectMember(raw, "type") == typeToolAddition}
+	_ = wire.Members(raw, func(key, value []byte) error {
+		if string(key) == "tool" {
+			c.name = changedTool(value)
+		}
+		return nil
+	})
+	if c.name == "" {
+		return changes
 	}
-	return stringMember(value, name)
+	return append(changes, c)
+}
+
+// compactedChanges returns the changes that a compaction block stands for.
+func compactedChanges(raw []byte) []toolChange {
+	var changes []toolChange
+	_ = wire.Members(raw, func(key, value []byte) error {
+		if string(key) != "tool_changes" || len(value) == 0 || value[0] != '[' {
+			return nil
+		}
+		return wire.Elements(value, func(change []byte) error {
+			if len(change) > 0 && change[0] == '{' {
+				changes = appendChange(changes, change)
+			}
+			return nil
+		})
+	})
+	return changes
 }
 
 // changedTool returns the name of the client tool that a tool_addition or
@@ -145,22 +174,4 @@ func changedTool(tool []byte) string {
 		return name
 	}
 	return ""
-}
-
-// setMember returns the valid object with the value of a member replaced. The
-// other members stay as they are, in their order.
-func setMember(object []byte, name string, value []byte) []byte {
-	out := append(make([]byte, 0, len(object)+len(value)), '{')
-	_ = wire.Members(object, func(key, old []byte) error {
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(wire.AppendString(out, string(key)), ':')
-		if string(key) == name {
-			old = value
-		}
-		out = append(out, old...)
-		return nil
-	})
-	return append(out, '}')
 }

@@ -56,6 +56,29 @@ func (r *Runner) SetMessages(messages ...anthropic.BetaMessageParam) error {
 	return nil
 }
 
+// CompactBeforeNextTurn has the API compact the history before the next turn:
+// once the open turn has its results, in a request of its own, before which a
+// paused turn is resumed. Its reply is handed to the loop body like any other,
+// does not count for Params.MaxIterations, and takes the place of the history
+// unless it has no summary. Before the first request it is the first one; after
+// the last turn, the run ends with it; a run that has reached Params.MaxIterations
+// drops it. If the request fails, it is not tried again.
+//
+// The zero config asks for a summary. The last call before the request counts;
+// one while the reply is being handled does nothing. The API asks for the beta
+// [anthropic.AnthropicBetaCompact2026_09_04]. It returns an error if
+// Params.ContextManagement has an edit that compacts, beside which the API does
+// not compact on demand.
+func (r *Runner) CompactBeforeNextTurn(config anthropic.BetaCompactionConfigUnionParam) error {
+	if err := checkCompactable(&r.Params.BetaMessageNewParams); err != nil {
+		return fmt.Errorf("toolrunner: %w", err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.loop.schedule(config)
+	return nil
+}
+
 // LastMessage returns the last reply, or nil if there is none. It is the message
 // that its turn embeds.
 func (r *Runner) LastMessage() *anthropic.BetaMessage { return r.last }

@@ -15,13 +15,16 @@ import (
 // A step that sends reaches this file; a turn with its reply leaves it.
 
 // send sends the history and returns the turn that it begins.
-func (r *Runner) send(ctx context.Context, streaming bool) (*Turn, error) {
+func (r *Runner) send(ctx context.Context, s step, streaming bool) (*Turn, error) {
 	turn := &Turn{BetaMessage: &anthropic.BetaMessage{}, runner: r}
 	begin := time.Now()
 	turn.record = func(t *Turn, raw []byte) error {
 		reply, err := r.receive(t, raw)
 		if err == nil {
 			r.log.reply(ctx, t.iteration, reply, time.Since(begin), t.request.response)
+			if t.compacts && !reply.isSummary() {
+				r.log.noSummary(ctx, errNoSummary)
+			}
 		}
 		return err
 	}
@@ -31,7 +34,7 @@ func (r *Runner) send(ctx context.Context, streaming bool) (*Turn, error) {
 		r.log.failure(ctx, turn.iteration, err)
 		return err
 	}
-	err := r.request(ctx, turn, streaming)
+	err := r.request(ctx, turn, s, streaming)
 	if err != nil {
 		return nil, turn.lose(err)
 	}
@@ -39,45 +42,128 @@ func (r *Runner) send(ctx context.Context, streaming bool) (*Turn, error) {
 	return turn, nil
 }
 
-// request sends the history, and reads the reply, or the beginning of a stream.
-func (r *Runner) request(ctx context.Context, turn *Turn, streaming bool) error {
+// prepare puts the next request together.
+func (r *Runner) prepare(ctx context.Context, s step, turn *Turn, streaming bool) (*request, error) {
+	dropped := r.dropBreakpoints()
 	r.mu.Lock()
 	state := requestState{
-		tools: r.loop.tools.first, messages: r.loop.history.messages, container: r.loop.container,
+		tools: r.loop.tools.first, messages: r.loop.history.messages, container: r.loop.container, step: s,
 		dropChoice: r.choice != nil && r.choice == r.Params.forced() && !r.Params.KeepToolChoice,
 	}
-	turn.iteration = r.loop.iteration + 1
+	turn.iteration = r.loop.iteration
 	r.mu.Unlock()
+	switch s.kind {
+	case stepSend:
+		turn.iteration++
+	case stepSummarize:
+		state.messages = append(slices.Clip(state.messages), r.Params.AutoCompact.Client.prompt())
+	}
 	req, err := newRequest(&r.Params, state)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	turn.request = req
+	turn.request, turn.compacts = req, s.kind == stepCompact
+	if dropped > 0 {
+		r.log.dropped(ctx, dropped)
+	}
 	req.attempt = func(before *http.Response) { r.log.attempt(ctx, turn.iteration, req.attempts, before) }
 	r.log.request(ctx, turn.iteration, req, streaming, state.messages[min(r.logged, len(state.messages)):])
 	r.logged = len(state.messages)
-	service := *r.messages
-	service.Options = slices.Concat([]option.RequestOption{req.option()}, service.Options)
+	return req, nil
+}
+
+// dropBreakpoints takes the oldest cache_control out of the history that are too
+// many beside those of the parameters, and returns how many.
+func (r *Runner) dropBreakpoints() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h := &r.loop.history
+	if h.breakpoints() == 0 {
+		return 0
+	}
+	fixed := r.Params.breakpoints()
+	for _, tool := range r.loop.tools.first {
+		fixed += countBreakpoints(tool.definition)
+	}
+	return h.dropBreakpoints(fixed + h.breakpoints() - maxBreakpoints)
+}
+
+// request sends the history, and reads the reply, or the beginning of a stream.
+func (r *Runner) request(ctx context.Context, turn *Turn, s step, streaming bool) error {
+	req, err := r.prepare(ctx, s, turn, streaming)
+	if err != nil {
+		return err
+	}
+	service := r.service(req)
 	if streaming {
-		return r.requestStream(ctx, &service, req, turn)
+		return r.requestStream(ctx, service, req, turn)
 	}
 	options := slices.Concat(service.Options, r.Params.RequestOptions)
 	if _, err := anthropic.CalculateNonStreamingTimeout(int(req.params.MaxTokens), req.params.Model, options); err != nil {
 		// The SDK refuses to wait for so long a reply in one piece.
-		if err := r.requestStream(ctx, &service, req, turn); err != nil {
+		if err := r.requestStream(ctx, service, req, turn); err != nil {
 			return err
 		}
 		return turn.finish()
 	}
-	var raw []byte
-	options = append(slices.Clip(r.Params.RequestOptions), option.WithResponseBodyInto(&raw))
-	if _, err := service.New(ctx, req.params, options...); err != nil {
-		return req.describe(err)
-	}
-	if isFailure(raw) {
-		return apiError(req.response, raw)
+	raw, err := r.requestPlain(ctx, service, req)
+	if err != nil {
+		return err
 	}
 	return turn.record(turn, raw)
+}
+
+// service returns the caller's service, for one request.
+func (r *Runner) service(req *request) *anthropic.BetaMessageService {
+	service := *r.messages
+	service.Options = slices.Concat([]option.RequestOption{req.option()}, service.Options)
+	return &service
+}
+
+// summarize asks for a summary of the history and puts it in its place. If there
+// is none, the history stays.
+func (r *Runner) summarize(ctx context.Context, s step) error {
+	turn := &Turn{}
+	fail := func(err error) error {
+		r.lost()
+		return replyError(ctx, err)
+	}
+	req, err := r.prepare(ctx, s, turn, false)
+	if err != nil {
+		return fail(err)
+	}
+	raw, err := r.requestPlain(ctx, r.service(req), req)
+	if err != nil {
+		return fail(err)
+	}
+	r.mu.Lock()
+	reply, err := readReply(raw, r.loop.taken)
+	if err == nil {
+		err = r.loop.summarized(reply)
+	}
+	r.mu.Unlock()
+	if errors.Is(err, errNoSummary) {
+		r.log.noSummary(ctx, err)
+		return nil
+	}
+	if err != nil {
+		return fail(err)
+	}
+	r.logged = 0
+	return nil
+}
+
+// requestPlain sends the request and returns the reply.
+func (r *Runner) requestPlain(ctx context.Context, service *anthropic.BetaMessageService, req *request) ([]byte, error) {
+	var raw []byte
+	options := append(slices.Clip(r.Params.RequestOptions), option.WithResponseBodyInto(&raw))
+	if _, err := service.New(ctx, req.params, options...); err != nil {
+		return nil, req.describe(err)
+	}
+	if isFailure(raw) {
+		return nil, apiError(req.response, raw)
+	}
+	return raw, nil
 }
 
 // requestStream sends the request and reads the stream up to its first event.
@@ -114,9 +200,15 @@ func (r *Runner) receive(turn *Turn, raw []byte) (*reply, error) {
 	if err := message.UnmarshalJSON(reply.raw); err != nil {
 		return nil, &ReplyError{Reason: "it cannot be decoded", Body: raw, Err: err}
 	}
-	r.loop.receive(reply)
 	*turn.BetaMessage = message
 	turn.reply = reply
+	if turn.compacts {
+		if r.loop.compacted(reply) {
+			r.last, r.logged = turn.BetaMessage, 0
+		}
+		return reply, nil
+	}
+	r.loop.receive(reply)
 	for _, call := range r.loop.open {
 		if call.state != callUnrun && call.iteration == turn.iteration {
 			turn.calls = append(turn.calls, call.public())
@@ -126,7 +218,21 @@ func (r *Runner) receive(turn *Turn, raw []byte) (*reply, error) {
 		r.choice = r.Params.forced()
 	}
 	r.last = turn.BetaMessage
+	r.output = nil
+	if rule := r.loop.rule; rule.after == endRun && rule.outcome == OutcomeCompleted {
+		r.output = r.Params.parseOutput(turn.BetaMessage)
+	}
 	return reply, nil
+}
+
+// takeOutputError returns what parsing the final reply failed with, once.
+func (r *Runner) takeOutputError() error {
+	err := r.output
+	r.output = nil
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("toolrunner: %w", err)
 }
 
 // lost takes note that the request under way will have no reply.

@@ -20,15 +20,16 @@ const (
 
 // message is an encoded message. Its bytes are never changed.
 type message struct {
-	role    string
-	raw     []byte
-	content []byte       // part of raw
-	uses    []string     // ids of all tool uses in it, the server's included
-	calls   []toolUse    // of client tools, after the last fallback block
-	results []string     // ids that its tool results answer
-	lead    int          // how many blocks are results that come first
-	changes []toolChange // by its tool_addition and tool_removal blocks
-	hanging bool         // it ends with a server tool use that has no result yet
+	role        string
+	raw         []byte
+	content     []byte       // part of raw
+	uses        []string     // ids of all tool uses in it, the server's included
+	calls       []toolUse    // of client tools, after the last fallback block
+	results     []string     // ids that its tool results answer
+	lead        int          // how many blocks are results that come first
+	changes     []toolChange // to the tools that can be called
+	breakpoints int          // its cache_control
+	hanging     bool         // it ends with a server tool use that has no result yet
 }
 
 // history is the list of messages, and what keeps it one that the API accepts:
@@ -139,6 +140,7 @@ func (h *history) push(m message) {
 		h.open = nil
 	}
 	h.changes = append(h.changes, m.changes...)
+	m.breakpoints = countBreakpoints(m.raw)
 	h.messages = append(h.messages, m)
 }
 
@@ -233,10 +235,8 @@ func (m *message) describeInput(blocks []block) error {
 		case b.kind == typeToolResult:
 			m.results = append(m.results, b.toolUseID)
 			m.lead++
-		case b.kind == typeToolAddition || b.kind == typeToolRemoval:
-			if m.role == roleSystem && b.change.name != "" {
-				m.changes = append(m.changes, b.change)
-			}
+		case m.role == roleSystem:
+			m.changes = append(m.changes, b.changes...)
 		}
 		blank = blank && b.isBlankText()
 	}
@@ -260,6 +260,8 @@ func assistantMessage(m message, blocks []block) (message, bool) {
 		b := &blocks[i]
 		blank = blank && b.isBlankText()
 		switch {
+		case b.kind == typeCompaction:
+			m.changes = append(m.changes, b.changes...)
 		case b.kind == typeFallback:
 			m.calls = nil // calls before it belong to an attempt that is over
 		case b.kind == typeToolUse:

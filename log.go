@@ -23,6 +23,8 @@ import (
 //	warn   request retried      iteration attempt status
 //	warn   request failed       iteration error
 //	warn   reply changed        iteration change
+//	warn   breakpoints dropped  count: the oldest cache_control, as a request may have four
+//	warn   compaction skipped   reason
 //	debug  message sent         role message
 //	debug  message received     message
 //	info   tool call started    tool call_id iteration
@@ -105,6 +107,18 @@ func (l recorder) end(ctx context.Context, o Outcome, iterations int, u Usage) {
 	l.LogAttrs(ctx, slog.LevelInfo, "run ended",
 		slog.String("outcome", o.String()), slog.Int("iterations", iterations), slog.Int("replies", u.Replies),
 		slog.Int64("input_tokens", u.InputTokens), slog.Int64("output_tokens", u.OutputTokens))
+}
+
+func (l recorder) skipped(ctx context.Context) {
+	l.LogAttrs(ctx, slog.LevelWarn, "compaction skipped", slog.String("reason", "the last turn ended with calls that were not run"))
+}
+
+func (l recorder) dropped(ctx context.Context, n int) {
+	l.LogAttrs(ctx, slog.LevelWarn, "breakpoints dropped", slog.Int("count", n))
+}
+
+func (l recorder) noSummary(ctx context.Context, err error) {
+	l.LogAttrs(ctx, slog.LevelWarn, "compaction skipped", slog.String("reason", err.Error()))
 }
 
 func callAttrs(call *Call) []slog.Attr {

@@ -16,15 +16,25 @@ import (
 type stepKind uint8
 
 const (
-	stepEnd  stepKind = iota // nothing: the run has ended
-	stepRun                  // run step.calls, and report each with started and answer
-	stepSend                 // send the history, and report with receive or fail
+	stepEnd       stepKind = iota // nothing: the run has ended
+	stepRun                       // run step.calls, and report each with started and answer
+	stepSend                      // send the history, and report with receive or fail
+	stepCompact                   // the same, for the API to compact it; report with compacted
+	stepSummarize                 // ask for a summary of it; report with summarized
 )
 
 type step struct {
 	kind    stepKind
 	calls   []*openCall
-	outcome Outcome // of stepEnd
+	outcome Outcome                                  // of stepEnd
+	config  anthropic.BetaCompactionConfigUnionParam // of stepCompact
+	skipped bool                                     // a compaction was, as calls are left without results
+}
+
+// limits is what bounds a run, as Params have it.
+type limits struct {
+	iterations int // replies; 0 or less: any
+	compact    AutoCompact
 }
 
 // loop is the state of a run between its steps.
@@ -45,6 +55,8 @@ type loop struct {
 	ended     bool        // the run ended for good: what comes now begins another one
 	iteration int         // replies of this run
 	container string      // that the last reply ran in which had one
+
+	compact compaction
 }
 
 // newLoop returns the loop of a conversation that begins with messages.
@@ -120,10 +132,9 @@ func (l *loop) openCall(id string) *openCall {
 	return nil
 }
 
-// step decides what is next. limit is the number of replies that the run may
-// have; 0: any.
-func (l *loop) step(limit int) step {
-	l.inTurn = false
+// step decides what is next.
+func (l *loop) step(limit limits) step {
+	l.inTurn, l.compact.turn = false, false
 	if waiting := l.waiting(); len(waiting) > 0 {
 		return step{kind: stepRun, calls: waiting}
 	}
@@ -131,20 +142,26 @@ func (l *loop) step(limit int) step {
 	if waiting := l.waiting(); len(waiting) > 0 { // a follow-up ended in calls
 		return step{kind: stepRun, calls: waiting}
 	}
-	if !l.news {
-		l.close()
-		l.ended = true
-		return step{kind: stepEnd, outcome: l.rule.outcome}
-	}
-	if l.ended {
+	if l.news && l.ended {
 		l.ended, l.iteration = false, 0
 	}
-	if limit > 0 && l.iteration >= limit {
+	if l.news && limit.iterations > 0 && l.iteration >= limit.iterations {
+		l.compact.scheduled = nil
 		return step{kind: stepEnd, outcome: OutcomeMaxIterations}
+	}
+	s, ok := l.compactStep(limit.compact)
+	if !ok && !l.news {
+		l.close()
+		l.ended = true
+		s.kind, s.outcome = stepEnd, l.rule.outcome
+		return s
+	}
+	if !ok {
+		s.kind = stepSend
 	}
 	l.flushToolChanges()
 	l.inFlight = true
-	return step{kind: stepSend}
+	return s
 }
 
 // waiting returns the calls to run. A call that was interrupted is among them
@@ -242,6 +259,7 @@ func (l *loop) receive(r *reply) {
 	l.container = cmp.Or(r.container, l.container)
 	l.rule = ruleFor(anthropic.BetaStopReason(r.stopReason))
 	l.usage.add(r.usage)
+	l.compact.measure(r.contextTokens())
 	if !r.blank {
 		l.history.push(r.message)
 	}
@@ -263,7 +281,7 @@ func (l *loop) taken(id string) bool { return l.queue.has(id) }
 
 // finished reports whether the run would end if nothing came in between.
 func (l *loop) finished() bool {
-	return !l.inFlight && !l.news && len(l.queue.messages) == 0 && len(l.waiting()) == 0 && len(l.history.messages) > 0
+	return !l.inFlight && !l.news && l.compact.scheduled == nil && len(l.queue.messages) == 0 && len(l.waiting()) == 0 && len(l.history.messages) > 0
 }
 
 // lookup returns the tool that answers calls of name, or nil.
@@ -272,7 +290,10 @@ func (l *loop) lookup(name string) *registered {
 }
 
 // fail ends the request under way without a reply.
-func (l *loop) fail() { l.inFlight = false }
+func (l *loop) fail() {
+	l.inFlight = false
+	l.compact.fail()
+}
 
 // started reports that a call's handler is about to run. repeat says whether it
 // may run again, should its result be lost.

@@ -26,6 +26,11 @@ type Params struct {
 	// A ToolChoice that forces a call (any, tool) is sent until the model has
 	// called a tool in this run, as it would never come to an end otherwise; see
 	// KeepToolChoice. A new value that is set during the run forces again.
+	//
+	// If the schema of OutputConfig.Format is a pointer to a struct, the final
+	// reply of a run that completes is parsed into it, and no other. If that fails,
+	// the run ends with an error that wraps [anthropic.ErrStructuredOutputParse],
+	// after its last turn.
 	anthropic.BetaMessageNewParams
 
 	// MaxIterations is how many replies a run may have. Zero or less: no limit.
@@ -35,6 +40,9 @@ type Params struct {
 	// MaxConcurrency is how many calls of one turn run at once. Zero: 8. One: one
 	// by one, in the model's order.
 	MaxConcurrency int
+
+	// AutoCompact shortens the history when it has grown. Zero: never.
+	AutoCompact AutoCompact
 
 	// Middleware goes around the handler of every call that is run; the first is
 	// outermost. It is applied anew for each call, so what a middleware remembers
@@ -92,6 +100,25 @@ func (p *Params) validate() error {
 	return nil
 }
 
+// breakpoints counts the cache_control of the parameters.
+func (p *Params) breakpoints() int {
+	n := 0
+	if !isZeroCacheControl(p.CacheControl) {
+		n++
+	}
+	for i := range p.System {
+		if !isZeroCacheControl(p.System[i].CacheControl) {
+			n++
+		}
+	}
+	for _, tool := range p.Tools {
+		if definition, err := encodeTool(tool); err == nil {
+			n += countBreakpoints(definition)
+		}
+	}
+	return n
+}
+
 // forced returns the tool choice that forces a call, or nil.
 func (p *Params) forced() any {
 	switch c := p.ToolChoice; {
@@ -99,6 +126,17 @@ func (p *Params) forced() any {
 		return c.OfAny
 	case c.OfTool != nil:
 		return c.OfTool
+	}
+	return nil
+}
+
+// parseOutput parses the final reply into the struct that the schema of the
+// output format points to, if it does.
+func (p *Params) parseOutput(message *anthropic.BetaMessage) error {
+	for _, schema := range []any{p.OutputConfig.Format.Schema, p.OutputFormat.Schema} {
+		if v := reflect.ValueOf(schema); v.Kind() == reflect.Pointer && !v.IsNil() {
+			return message.ParseOutput(schema)
+		}
 	}
 	return nil
 }

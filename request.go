@@ -36,6 +36,7 @@ type requestState struct {
 	messages   []message
 	container  string // of the last reply that had one
 	dropChoice bool   // a forced tool choice has done its work
+	step       step   // what the request is for
 }
 
 // newRequest puts a request together.
@@ -47,6 +48,9 @@ func newRequest(p *Params, s requestState) (*request, error) {
 		return nil, errors.New("Params.Messages was set after New; the runner owns the history, so add to it with AppendMessages")
 	}
 	r := &request{params: p.BetaMessageNewParams}
+	if err := r.shape(p, s); err != nil {
+		return nil, err
+	}
 	r.params.Tools = nil
 	r.params.Thinking = anthropic.BetaThinkingConfigParamUnion{} // the SDK writes warnings about it to stderr
 	r.adoptContainer(s.container)
@@ -54,21 +58,40 @@ func newRequest(p *Params, s requestState) (*request, error) {
 		r.params.ToolChoice = anthropic.BetaToolChoiceUnionParam{}
 	}
 	var err error
-	if r.params.OutputConfig.Format, err = withoutDestination(p.OutputConfig.Format); err == nil {
-		r.params.OutputFormat, err = withoutDestination(p.OutputFormat)
+	if r.params.OutputConfig.Format, err = withoutDestination(r.params.OutputConfig.Format); err == nil {
+		r.params.OutputFormat, err = withoutDestination(r.params.OutputFormat)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the schema of the output format: %w", err)
 	}
-	if thinking, err := p.Thinking.MarshalJSON(); err != nil {
-		return nil, fmt.Errorf("Params.Thinking: %w", err)
-	} else if string(thinking) != "null" {
-		r.rest.Append([]byte(`,"thinking":`), thinking)
+	if s.step.kind != stepSummarize {
+		thinking, err := p.Thinking.MarshalJSON()
+		if err != nil {
+			return nil, fmt.Errorf("Params.Thinking: %w", err)
+		}
+		if string(thinking) != "null" {
+			r.rest.Append([]byte(`,"thinking":`), thinking)
+		}
 	}
 	if err := r.appendTools(p.Tools, s.tools); err != nil {
 		return nil, err
 	}
 	return r, r.appendMessages(s.messages)
+}
+
+// shape gives the request the parameters that its step asks for.
+func (r *request) shape(p *Params, s requestState) error {
+	switch s.step.kind {
+	case stepCompact:
+		if err := checkCompactable(&r.params); err != nil {
+			return err
+		}
+		r.params = compactParams(r.params)
+		r.params.Compaction = s.step.config
+	case stepSummarize:
+		r.params = p.AutoCompact.Client.summaryParams(r.params, len(s.tools)+len(p.Tools) > 0)
+	}
+	return nil
 }
 
 // adoptContainer has the request run where the last one did, unless the caller

@@ -1,6 +1,7 @@
 package toolrunner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,7 +34,8 @@ type Runner struct {
 	turn   *Turn // the last one that was handed out
 	last   *anthropic.BetaMessage
 	ended  Outcome
-	choice any // the forced tool choice that has done its work
+	choice any   // the forced tool choice that has done its work
+	output error // what parsing the final reply failed with
 }
 
 // New returns a runner for a conversation that begins with params.Messages. It
@@ -144,7 +146,7 @@ func (r *Runner) advance(ctx context.Context, streaming bool) (*Turn, error) {
 	case err == nil:
 		r.ended = OutcomeRunning
 		return turn, nil
-	case !errors.Is(err, ErrDone):
+	case !errors.Is(err, ErrDone) && !errors.Is(err, anthropic.ErrStructuredOutputParse):
 		r.ended = OutcomeFailed
 	}
 	r.log.end(ctx, r.ended, r.IterationCount(), r.Usage())
@@ -162,21 +164,30 @@ func (r *Runner) steps(ctx context.Context, streaming bool) (*Turn, error) {
 	}
 	for {
 		r.mu.Lock()
-		s := r.loop.step(r.Params.MaxIterations)
+		s := r.loop.step(limits{r.Params.MaxIterations, r.Params.AutoCompact})
 		r.mu.Unlock()
+		if s.skipped {
+			r.log.skipped(ctx)
+		}
 		if s.kind == stepEnd {
 			r.ended = s.outcome
-			return nil, ErrDone
+			return nil, cmp.Or(r.takeOutputError(), ErrDone)
 		}
 		if err := contextError(ctx); err != nil {
 			r.lost()
 			return nil, err
 		}
-		if s.kind == stepSend {
-			return r.send(ctx, streaming)
-		}
-		if err := r.runCalls(ctx, s.calls); err != nil {
-			return nil, err
+		switch s.kind {
+		case stepRun:
+			if err := r.runCalls(ctx, s.calls); err != nil {
+				return nil, err
+			}
+		case stepSummarize:
+			if err := r.summarize(ctx, s); err != nil {
+				return nil, err
+			}
+		default:
+			return r.send(ctx, s, streaming)
 		}
 	}
 }

@@ -34,13 +34,20 @@ func (l *loop) retract() {
 }
 
 // retry drops the last reply: the same history goes out again.
-func (l *loop) retry() {
+func (l *loop) retry() error {
+	if l.compact.turn {
+		return errCompacting
+	}
 	l.retract()
 	l.news = true
+	return nil
 }
 
 // replace puts messages in the place of the last reply and its results.
 func (l *loop) replace(messages []anthropic.BetaMessageParam) error {
+	if l.compact.turn {
+		return errCompacting
+	}
 	dry := l.before.clone()
 	if l.inFlight {
 		dry = l.history.clone()
@@ -61,6 +68,9 @@ func (l *loop) replace(messages []anthropic.BetaMessageParam) error {
 // set puts messages in the place of the whole history and of what was to follow.
 // Those that the caller left as they were keep their bytes.
 func (l *loop) set(messages []anthropic.BetaMessageParam) error {
+	if l.compact.turn {
+		return errCompacting
+	}
 	known := make(map[string][]byte)
 	for _, m := range l.view() {
 		if p, err := encodeParam(m.param()); err == nil {

@@ -228,15 +228,3 @@ func encodeTool(tool json.Marshaler) ([]byte, error) {
 	}
 	return data, nil
 }
-
-// stringMember returns the text of a member of a valid object, or "".
-func stringMember(object []byte, name string) string {
-	var text string
-	_ = wire.Members(object, func(key, value []byte) error {
-		if string(key) == name {
-			text, _ = wire.Unquote(value)
-		}
-		return nil
-	})
-	return text
-}

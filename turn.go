@@ -30,6 +30,7 @@ type Turn struct {
 
 	runner    *Runner
 	request   *request
+	compacts  bool // the request asked for a compaction
 	iteration int
 	record    func(t *Turn, raw []byte) error // takes the complete reply
 	lose      func(error) error               // takes note that there will be none
@@ -193,7 +194,7 @@ func (t *Turn) Results(ctx context.Context) ([]*Result, error) {
 // reason was. A reply that is still streaming is broken off. The turn counts for
 // Params.MaxIterations. It returns [ErrTurnOver] after the loop body.
 func (t *Turn) Retry() error {
-	return t.takeOver(func(l *loop) error { l.retry(); return nil })
+	return t.takeOver((*loop).retry)
 }
 
 // Replace takes over: messages go into the history in place of the reply and its

@@ -3,7 +3,7 @@ package toolrunner
 import "github.com/toolrunner/toolrunner/internal/wire"
 
 // Usage is what the replies of a runner have cost, in tokens as the API counts
-// them.
+// them, compactions included.
 type Usage struct {
 	Replies                  int // replies that the totals are over
 	InputTokens              int64
@@ -16,6 +16,12 @@ type Usage struct {
 // integers count as zero: not every server sends them.
 func (u *Usage) add(object []byte) {
 	u.Replies++
+	u.addTokens(object)
+	u.addCompactions(object)
+}
+
+// addTokens adds what the object says at its top.
+func (u *Usage) addTokens(object []byte) {
 	if len(object) == 0 || object[0] != '{' {
 		return
 	}
@@ -32,6 +38,25 @@ func (u *Usage) add(object []byte) {
 			u.CacheReadInputTokens += count(value)
 		}
 		return nil
+	})
+}
+
+// addCompactions adds the iterations that compacted: the API leaves them out of
+// the counts at the top.
+func (u *Usage) addCompactions(object []byte) {
+	if len(object) == 0 || object[0] != '{' {
+		return
+	}
+	_ = wire.Members(object, func(key, value []byte) error {
+		if string(key) != "iterations" || len(value) == 0 || value[0] != '[' {
+			return nil
+		}
+		return wire.Elements(value, func(iteration []byte) error {
+			if objectMember(iteration, "type") == typeCompaction {
+				u.addTokens(iteration)
+			}
+			return nil
+		})
 	})
 }
 

@@ -3,6 +3,7 @@ package toolrunnertest
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -13,6 +14,11 @@ type message struct {
 	role   string
 	blocks []block
 	empty  bool // content is "" or []
+}
+
+// isCompaction reports whether the message is a compacted history, which stands first.
+func (m message) isCompaction() bool {
+	return m.role == "assistant" && slices.ContainsFunc(m.blocks, func(b block) bool { return b.kind == "compaction" })
 }
 
 type block struct {
@@ -50,7 +56,7 @@ func (c *checker) checkMessages(raw json.RawMessage) {
 		c.breach("messages-empty", "messages", "at least one message is required")
 		return
 	}
-	if messages[0].role != "user" {
+	if messages[0].role != "user" && !messages[0].isCompaction() {
 		c.breach("first-message", "messages.0", "first message must use the \"user\" role")
 	}
 	ids := map[string]string{}

@@ -1,0 +1,120 @@
+package toolrunner
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/toolrunner/toolrunner/internal/wire"
+)
+
+// Cache breakpoints of the messages reach this file, and leave it at most as
+// many as a request may have.
+
+// maxBreakpoints is how many cache_control the API takes in one request.
+const maxBreakpoints = 4
+
+const cacheControl = "cache_control"
+
+// countBreakpoints counts the cache_control of a message, a tool or a block, the
+// blocks in it included. The input of a call is no place for one.
+func countBreakpoints(raw []byte) int {
+	if !bytes.Contains(raw, []byte(`"`+cacheControl+`"`)) {
+		return 0
+	}
+	n := 0
+	walkBreakpoints(raw, func() { n++ })
+	return n
+}
+
+func walkBreakpoints(value []byte, found func()) {
+	if len(value) == 0 {
+		return
+	}
+	switch value[0] {
+	case '[':
+		_ = wire.Elements(value, func(element []byte) error {
+			walkBreakpoints(element, found)
+			return nil
+		})
+	case '{':
+		_ = wire.Members(value, func(key, member []byte) error {
+			switch string(key) {
+			case cacheControl:
+				if member[0] == '{' {
+					found()
+				}
+			case "content", "source":
+				walkBreakpoints(member, found)
+			}
+			return nil
+		})
+	}
+}
+
+// withoutBreakpoints returns a message, or a part of it, without the first n of
+// its cache_control.
+func withoutBreakpoints(value []byte, n *int) []byte {
+	if *n <= 0 || len(value) == 0 {
+		return value
+	}
+	switch value[0] {
+	case '[':
+		out := []byte{'['}
+		_ = wire.Elements(value, func(element []byte) error {
+			if len(out) > 1 {
+				out = append(out, ',')
+			}
+			out = append(out, withoutBreakpoints(element, n)...)
+			return nil
+		})
+		return append(out, ']')
+	case '{':
+		var o object
+		_ = wire.Members(value, func(key, value []byte) error {
+			switch string(key) {
+			case cacheControl:
+				if *n > 0 && value[0] == '{' {
+					*n--
+					return nil
+				}
+			case "content", "source":
+				value = withoutBreakpoints(value, n)
+			}
+			o = append(o, member{string(key), value})
+			return nil
+		})
+		return o.appendTo(nil)
+	}
+	return value
+}
+
+// dropBreakpoints takes n cache_control out of the history, the oldest first,
+// and reports how many there were to take.
+func (h *history) dropBreakpoints(n int) int {
+	dropped := 0
+	for i := range h.messages {
+		m := h.messages[i]
+		if dropped >= n || m.breakpoints == 0 {
+			continue
+		}
+		take := min(n-dropped, m.breakpoints)
+		dropped += take
+		left := take
+		raw := withoutBreakpoints(m.raw, &left)
+		if fresh, ok, err := readMessage(raw); err == nil && ok {
+			fresh.breakpoints = m.breakpoints - take
+			h.messages = slices.Clone(h.messages) // others may be reading the old ones
+			h.messages[i] = fresh
+		}
+	}
+	return dropped
+}
+
+// breakpoints counts the cache_control of the messages.
+func (h *history) breakpoints() int {
+	n := 0
+	for i := range h.messages {
+		n += h.messages[i].breakpoints
+	}
+	return n
+}

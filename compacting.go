@@ -1,0 +1,127 @@
+package toolrunner
+
+import (
+	"errors"
+
+	"github.com/anthropics/anthropic-sdk-go/v2"
+)
+
+// The loop's part in compacting: when it is time, and what takes the place of
+// the history.
+
+var errCompacting = errors.New("toolrunner: the history cannot be replaced while it is being compacted")
+
+// compaction is the state of it.
+type compaction struct {
+	scheduled *anthropic.BetaCompactionConfigUnionParam
+	turn      bool  // a request to compact is under way, or the body has its reply
+	context   int64 // tokens of the last reply
+	floor     int64 // below which the context is not compacted by itself
+	fresh     bool  // the next reply is the first since a compaction
+}
+
+// measure takes note of the context of a reply. The first one after a compaction
+// tells what that was good for: it is not worth another before twice as much has
+// come together.
+func (c *compaction) measure(tokens int64) {
+	c.context = tokens
+	if c.fresh {
+		c.fresh, c.floor = false, 2*tokens
+	}
+}
+
+// due reports whether the context has grown enough to be compacted by itself.
+func (c *compaction) due(auto AutoCompact) bool {
+	return auto.Threshold > 0 && c.context >= max(auto.Threshold, c.floor)
+}
+
+// fail ends a request to compact that brought nothing. It is not tried again
+// before the context has doubled.
+func (c *compaction) fail() {
+	if c.turn {
+		c.turn, c.floor = false, 2*c.context
+	}
+}
+
+// compactStep returns the step that compacts, if it is time. A turn that was
+// paused goes on first. Calls without results stand in the way.
+func (l *loop) compactStep(auto AutoCompact) (step, bool) {
+	last := l.history.last()
+	resuming := l.news && l.rule.after == resumeRun && last != nil && last.role == roleAssistant
+	if resuming || last == nil {
+		return step{}, false
+	}
+	if config := l.compact.scheduled; config != nil {
+		l.compact.scheduled = nil
+		if len(l.open) > 0 {
+			return step{skipped: true}, false
+		}
+		l.compact.turn = true
+		return step{kind: stepCompact, config: *config}, true
+	}
+	if !l.news || len(l.open) > 0 || !l.compact.due(auto) {
+		return step{}, false
+	}
+	l.compact.turn = true
+	if auto.Client != nil {
+		return step{kind: stepSummarize}, true
+	}
+	return step{kind: stepCompact, config: configOr(auto.Config)}, true
+}
+
+// configOr returns the config, or the default one in place of none.
+func configOr(config anthropic.BetaCompactionConfigUnionParam) anthropic.BetaCompactionConfigUnionParam {
+	if _, raw := config.Overrides(); config.OfSummarize == nil && !raw {
+		return defaultCompaction()
+	}
+	return config
+}
+
+// compacted takes the API's reply to a request to compact. It reports whether
+// there is a summary, which then is the history.
+func (l *loop) compacted(r *reply) bool {
+	l.inFlight, l.inTurn = false, true
+	l.usage.add(r.usage)
+	if !r.isSummary() {
+		l.compact.floor = 2 * l.compact.context
+		return false
+	}
+	l.shorten(r.message)
+	return true
+}
+
+// summarized takes the reply to the runner's own request for a summary.
+func (l *loop) summarized(r *reply) error {
+	l.inFlight = false
+	l.usage.add(r.usage)
+	m, err := r.summary()
+	if err != nil {
+		l.compact.fail()
+		return err
+	}
+	l.compact.turn = false
+	l.shorten(m)
+	return nil
+}
+
+// shorten puts one message in the place of the history. Tools that the history
+// had taken away stay away.
+func (l *loop) shorten(m message) {
+	for name := range l.tools.byName {
+		if l.tools.lookup(name, l.history.changes) == nil {
+			delete(l.tools.byName, name)
+		}
+	}
+	l.history = history{}
+	l.history.push(m)
+	l.compact.fresh, l.compact.context = true, 0
+}
+
+// schedule has the history compacted before the next request. It does nothing
+// while the reply to such a request is being handled.
+func (l *loop) schedule(config anthropic.BetaCompactionConfigUnionParam) {
+	if !l.compact.turn {
+		config = configOr(config)
+		l.compact.scheduled = &config
+	}
+}

@@ -1,0 +1,92 @@
+package toolrunner
+
+import "github.com/toolrunner/toolrunner/internal/wire"
+
+// member is a member of a JSON object that is put together anew.
+type member struct {
+	key   string
+	value []byte
+}
+
+// object is a JSON object in the order of its members.
+type object []member
+
+func readObject(data []byte) (object, error) {
+	var o object
+	err := wire.Members(data, func(key, value []byte) error {
+		o = append(o, member{string(key), value})
+		return nil
+	})
+	return o, err
+}
+
+func (o object) get(key string) []byte {
+	for _, m := range o {
+		if m.key == key {
+			return m.value
+		}
+	}
+	return nil
+}
+
+// set gives a member a value. A null does not replace what is there.
+func (o *object) set(key string, value []byte) {
+	for i, m := range *o {
+		if m.key == key {
+			if string(value) != "null" {
+				(*o)[i].value = value
+			}
+			return
+		}
+	}
+	*o = append(*o, member{key, value})
+}
+
+func (o object) appendTo(dst []byte) []byte {
+	dst = append(dst, '{')
+	for i, m := range o {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(append(wire.AppendString(dst, m.key), ':'), m.value...)
+	}
+	return append(dst, '}')
+}
+
+// stringMember returns the text of a member of a valid object, or "".
+func stringMember(object []byte, name string) string {
+	var text string
+	_ = wire.Members(object, func(key, value []byte) error {
+		if string(key) == name {
+			text, _ = wire.Unquote(value)
+		}
+		return nil
+	})
+	return text
+}
+
+// objectMember is stringMember for a value that need not be an object.
+func objectMember(value []byte, name string) string {
+	if len(value) == 0 || value[0] != '{' {
+		return ""
+	}
+	return stringMember(value, name)
+}
+
+// setMember returns the valid object with the value of a member replaced. The
+// other members stay as they are, in their order.
+func setMember(object []byte, name string, value []byte) []byte {
+	out := append(make([]byte, 0, len(object)+len(value)), '{')
+	_ = wire.Members(object, func(key, old []byte) error {
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(wire.AppendString(out, string(key)), ':')
+		if string(key) == name {
+			old = value
+		}
+		out = append(out, old...)
+		return nil
+	})
+	return append(out, '}')
+}
