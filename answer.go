@@ -53,7 +53,7 @@ func (r *Runner) jobs(ctx context.Context, calls []*openCall) []job {
 		}
 		public.readOnly = tool.readOnly
 		jobs = append(jobs, job{
-			call: public, tool: tool, handler: wrap(tool.handler, r.Params.Middleware),
+			call: public, handler: wrap(tool.handler, r.Params.Middleware), timeout: tool.timeout, exclusive: tool.exclusive,
 			started: func() {
 				r.log.started(ctx, public)
 				r.mu.Lock()

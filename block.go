@@ -43,6 +43,12 @@ type toolUse struct {
 	raw               []byte
 }
 
+// toolChange is what a block of a system message does to a name.
+type toolChange struct {
+	name string
+	add  bool
+}
+
 func (b *block) use() toolUse {
 	id, _ := wire.Unquote(b.id)
 	return toolUse{id: id, name: b.name, toolset: b.toolset, input: b.input, raw: b.raw}

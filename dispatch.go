@@ -3,19 +3,24 @@ package toolrunner
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 )
 
-// The calls of a turn reach this file, and their results leave it.
+// The calls of a turn reach this file, and their results leave it. It is the
+// only one that starts goroutines, and whatever a handler does, a result or an
+// error comes back.
 
 // job is a call that is to be run.
 type job struct {
-	call     *Call
-	tool     *registered
-	handler  Handler          // of the tool, in its middleware
-	started  func()           // called before the handler is
-	finished func(completion) // called with what became of the call
+	call      *Call
+	handler   Handler          // of the tool, in its middleware
+	timeout   time.Duration    // 0: none
+	exclusive bool             // no other job runs beside it
+	started   func()           // called before the handler is
+	finished  func(completion) // called with what became of the call
 }
 
 // completion is what became of a job.
@@ -25,6 +30,10 @@ type completion struct {
 	err    error   // what the handler returned
 	took   time.Duration
 }
+
+// grace is how long a handler may take to return after its context has ended.
+// One that takes longer is left behind.
+const grace = 100 * time.Millisecond
 
 // dispatch runs jobs, at most limit at once, and returns when each has finished
 // or was left behind. started and finished are called on this goroutine. When ctx
@@ -38,7 +47,7 @@ func dispatch(ctx context.Context, jobs []job, limit int) error {
 	var aborted *abortError
 	for {
 		for next < len(jobs) && run.Err() == nil {
-			exclusive := jobs[next].tool.exclusive
+			exclusive := jobs[next].exclusive
 			if running >= limit || running > 0 && (alone || exclusive) {
 				break
 			}
@@ -104,8 +113,8 @@ func perform(run context.Context, j *job) (result *Result, err error) {
 	}()
 	ctx := context.WithValue(run, callKey{}, j.call)
 	var r *Result
-	if j.tool.timeout > 0 {
-		r, err = within(ctx, j.tool.timeout, j.handler, j.call)
+	if j.timeout > 0 {
+		r, err = within(ctx, j.timeout, j.handler, j.call)
 	} else {
 		r, err = invoke(ctx, j.handler, j.call)
 	}
@@ -118,4 +127,64 @@ func perform(run context.Context, j *job) (result *Result, err error) {
 		return nil, err
 	}
 	return failedResult(r, err), err
+}
+
+// invoke calls a handler and turns a panic into an error.
+func invoke(ctx context.Context, handler Handler, call *Call) (result *Result, err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			result, err = nil, &panicError{value, debug.Stack()}
+		}
+	}()
+	return handler(ctx, call)
+}
+
+// within calls a handler with a context that ends after a time. A handler that
+// does not return soon after that is left behind: what it returns is dropped.
+func within(ctx context.Context, after time.Duration, handler Handler, call *Call) (*Result, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, after, &timeoutError{after})
+	defer cancel()
+	type answer struct {
+		result *Result
+		err    error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		a := answer{err: errGoexit}
+		defer func() { answers <- a }()
+		a.result, a.err = invoke(ctx, handler, call)
+	}()
+	var a answer
+	select {
+	case a = <-answers:
+	case <-ctx.Done():
+		late := time.NewTimer(grace)
+		defer late.Stop()
+		select {
+		case a = <-answers:
+		case <-late.C:
+			return nil, &leftError{context.Cause(ctx)}
+		}
+	}
+	if a.err != nil && isContextError(ctx, a.err) {
+		a.err = context.Cause(ctx)
+	}
+	return a.result, a.err
+}
+
+// isContextError reports whether err says no more than that ctx has ended.
+func isContextError(ctx context.Context, err error) bool {
+	return ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx)))
+}
+
+// contextError returns the error of an ended context with its cause, or nil.
+func contextError(ctx context.Context) error {
+	err := ctx.Err()
+	if err == nil {
+		return nil
+	}
+	if cause := context.Cause(ctx); !errors.Is(err, cause) {
+		return fmt.Errorf("toolrunner: %w: %w", err, cause)
+	}
+	return fmt.Errorf("toolrunner: %w", err)
 }

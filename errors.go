@@ -3,6 +3,7 @@ package toolrunner
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 )
@@ -119,3 +120,28 @@ func (e *abortError) Error() string {
 }
 
 func (e *abortError) Unwrap() error { return e.err }
+
+// panicError is the private cause of a call whose handler panicked.
+type panicError struct {
+	value any
+	stack []byte
+}
+
+func (e *panicError) Error() string { return fmt.Sprintf("the tool panicked: %v", e.value) }
+
+// errGoexit is the private cause of a call whose handler ended its goroutine.
+var errGoexit = errors.New("the tool ended its goroutine")
+
+// timeoutError is the cause of a call's context whose time is over.
+type timeoutError struct{ after time.Duration }
+
+func (e *timeoutError) Error() string { return fmt.Sprintf("the call timed out after %v", e.after) }
+
+// leftError is the private cause of a call whose handler did not return in time.
+type leftError struct{ cause error }
+
+func (e *leftError) Error() string {
+	return fmt.Sprintf("%v, and did not stop: whether it took effect is unknown", e.cause)
+}
+
+func (e *leftError) Unwrap() error { return e.cause }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
@@ -121,20 +120,4 @@ func (b *block) param() anthropic.BetaContentBlockParamUnion {
 // rawBlock returns a block of raw JSON.
 func rawBlock(raw []byte) anthropic.BetaContentBlockParamUnion {
 	return param.Override[anthropic.BetaContentBlockParamUnion](json.RawMessage(raw))
-}
-
-// sameJSON reports whether two documents are equal but for space, the order of
-// keys and escapes. Numbers are compared as text.
-func sameJSON(a, b []byte) bool {
-	x, errX := decodeAny(a)
-	y, errY := decodeAny(b)
-	return errX == nil && errY == nil && reflect.DeepEqual(x, y)
-}
-
-func decodeAny(data []byte) (any, error) {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	var v any
-	err := d.Decode(&v)
-	return v, err
 }

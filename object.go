@@ -1,6 +1,14 @@
 package toolrunner
 
-import "github.com/toolrunner/toolrunner/internal/wire"
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+
+	"github.com/toolrunner/toolrunner/internal/wire"
+)
+
+// JSON objects as lists of members: what is read of one stays as it came.
 
 // member is a member of a JSON object that is put together anew.
 type member struct {
@@ -89,4 +97,20 @@ func setMember(object []byte, name string, value []byte) []byte {
 		return nil
 	})
 	return append(out, '}')
+}
+
+// sameJSON reports whether two documents are equal but for space, the order of
+// keys and escapes. Numbers are compared as text.
+func sameJSON(a, b []byte) bool {
+	x, errX := decodeAny(a)
+	y, errY := decodeAny(b)
+	return errX == nil && errY == nil && reflect.DeepEqual(x, y)
+}
+
+func decodeAny(data []byte) (any, error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	var v any
+	err := d.Decode(&v)
+	return v, err
 }

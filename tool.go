@@ -5,12 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
+	"github.com/anthropics/anthropic-sdk-go/v2/packages/param"
 
 	"github.com/toolrunner/toolrunner/internal/schema"
+	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
 // A call reaches a tool's handler; its result leaves it.
@@ -255,4 +259,50 @@ func takesBytes[T any]() bool {
 		return true
 	}
 	return false
+}
+
+// encodeDefinition encodes d with the keys of its schema in a fixed order.
+func encodeDefinition(d anthropic.BetaToolParam) ([]byte, error) {
+	if _, raw := d.Overrides(); !raw {
+		schema, err := encodeSchema(d.InputSchema)
+		if err != nil {
+			return nil, err
+		}
+		d.InputSchema = param.Override[anthropic.BetaToolInputSchemaParam](json.RawMessage(schema))
+	}
+	return encodeTool(d)
+}
+
+// encodeSchema encodes s. The SDK writes extra fields in the order of a Go map,
+// which is another one each time.
+func encodeSchema(s anthropic.BetaToolInputSchemaParam) ([]byte, error) {
+	extra := s.ExtraFields
+	s.ExtraFields = nil
+	if _, raw := s.Overrides(); !raw && s.Properties == nil {
+		s.Properties = map[string]any{}
+	}
+	schema, err := s.MarshalJSON()
+	if err != nil || len(extra) == 0 {
+		return schema, err
+	}
+	schema = schema[:len(schema)-1]
+	for _, key := range slices.Sorted(maps.Keys(extra)) {
+		value, err := json.Marshal(extra[key])
+		if err != nil {
+			return nil, fmt.Errorf("schema keyword %q: %w", key, err)
+		}
+		schema = append(append(wire.AppendString(append(schema, ','), key), ':'), value...)
+	}
+	return append(schema, '}'), nil
+}
+
+func encodeTool(tool json.Marshaler) ([]byte, error) {
+	data, err := tool.MarshalJSON()
+	if err != nil {
+		return nil, fmt.Errorf("the definition cannot be encoded: %w", err)
+	}
+	if err := wire.Members(data, func(_, _ []byte) error { return nil }); err != nil {
+		return nil, fmt.Errorf("the definition is not a JSON object: %w", err)
+	}
+	return data, nil
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
-	"github.com/anthropics/anthropic-sdk-go/v2/packages/param"
 
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
@@ -42,12 +41,6 @@ type toolset struct {
 	byName  map[string]*registered
 	changes [][]byte     // blocks of a system message that has not been sent
 	queued  []toolChange // the same, as what they mean
-}
-
-// toolChange is what a block of a system message does to a name.
-type toolChange struct {
-	name string
-	add  bool
 }
 
 func newToolset(tools []anthropic.BetaTool) (*toolset, error) {
@@ -181,50 +174,4 @@ func foreignHandler(tool anthropic.BetaTool) Handler {
 		content, err := tool.Execute(ctx, call.Input)
 		return &Result{Content: content}, err
 	}
-}
-
-// encodeDefinition encodes d with the keys of its schema in a fixed order.
-func encodeDefinition(d anthropic.BetaToolParam) ([]byte, error) {
-	if _, raw := d.Overrides(); !raw {
-		schema, err := encodeSchema(d.InputSchema)
-		if err != nil {
-			return nil, err
-		}
-		d.InputSchema = param.Override[anthropic.BetaToolInputSchemaParam](json.RawMessage(schema))
-	}
-	return encodeTool(d)
-}
-
-// encodeSchema encodes s. The SDK writes extra fields in the order of a Go map,
-// which is another one each time.
-func encodeSchema(s anthropic.BetaToolInputSchemaParam) ([]byte, error) {
-	extra := s.ExtraFields
-	s.ExtraFields = nil
-	if _, raw := s.Overrides(); !raw && s.Properties == nil {
-		s.Properties = map[string]any{}
-	}
-	schema, err := s.MarshalJSON()
-	if err != nil || len(extra) == 0 {
-		return schema, err
-	}
-	schema = schema[:len(schema)-1]
-	for _, key := range slices.Sorted(maps.Keys(extra)) {
-		value, err := json.Marshal(extra[key])
-		if err != nil {
-			return nil, fmt.Errorf("schema keyword %q: %w", key, err)
-		}
-		schema = append(append(wire.AppendString(append(schema, ','), key), ':'), value...)
-	}
-	return append(schema, '}'), nil
-}
-
-func encodeTool(tool json.Marshaler) ([]byte, error) {
-	data, err := tool.MarshalJSON()
-	if err != nil {
-		return nil, fmt.Errorf("the definition cannot be encoded: %w", err)
-	}
-	if err := wire.Members(data, func(_, _ []byte) error { return nil }); err != nil {
-		return nil, fmt.Errorf("the definition is not a JSON object: %w", err)
-	}
-	return data, nil
 }
