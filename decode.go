@@ -1,0 +1,177 @@
+package toolrunner
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// decodeInput decodes the input of a call into a Go value as encoding/json does, with these differences: keys must
+// match exactly; a key that the struct does not have, or one given twice, is an error; 1.0 and 1e3 are integers; and a
+// number that lands in an interface is a json.Number, so that it keeps its digits.
+//
+// What a schema made from the same type accepts, it decodes; only the methods of types that decode themselves can
+// refuse more. The error is an *inputError.
+func decodeInput(input json.RawMessage, into any) error {
+	v, err := parseJSON(input)
+	if err != nil {
+		return invalidJSON(err)
+	}
+	f := fitter{fields: map[reflect.Type]map[string]structField{}}
+	f.fit(reflect.TypeOf(into), &v)
+	if len(f.faults) > 0 {
+		return &inputError{faults: f.faults, unlisted: f.unlisted}
+	}
+	decoder := json.NewDecoder(bytes.NewReader(f.apply(input)))
+	decoder.UseNumber()
+	if err := decoder.Decode(into); err != nil {
+		return decodeError(err)
+	}
+	return nil
+}
+
+func decodeError(err error) error {
+	fault := abbreviate(err.Error(), maxFaultText)
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		fault = fmt.Sprintf("expected %s, got %s", goTypeWords(wrong.Type), abbreviate(wrong.Value, maxValueText))
+		var path []pathStep
+		for _, name := range strings.Split(wrong.Field, ".") {
+			if name != "" {
+				path = append(path, pathStep{key: name})
+			}
+		}
+		fault = describeFault(path, fault)
+	}
+	return &inputError{faults: []string{fault}, cause: err}
+}
+
+// goTypeWords says what a Go type takes, in the words of JSON.
+func goTypeWords(t reflect.Type) string {
+	tree, err := (&schemaBuilder{}).describeKind(t)
+	if err != nil || t.Kind() == reflect.Struct || t.Kind() == reflect.Map {
+		return "object"
+	}
+	rules, err := compileSchema(tree, false)
+	if err != nil {
+		return "another value"
+	}
+	return rules.expected()
+}
+
+// edit replaces a part of the input.
+type edit struct {
+	start, end int
+	text       string
+}
+
+// fitter compares input with a Go type before encoding/json sees it, which is lenient about keys and strict about
+// numbers where JSON is the other way round.
+type fitter struct {
+	checker
+	edits  []edit
+	fields map[reflect.Type]map[string]structField
+}
+
+func (f *fitter) fit(t reflect.Type, v *jsonValue) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case t == bigIntType || isIntegerKind(t.Kind()) && !hasOwnJSON(t):
+		f.integer(v)
+	case t.Kind() == reflect.Interface || hasOwnJSON(t) || implements(t, textUnmarshaler):
+	case t.Kind() == reflect.Struct && v.kind == kindObject:
+		f.object(t, v)
+	case t.Kind() == reflect.Map && v.kind == kindObject:
+		for i := range v.elems {
+			f.inside(pathStep{key: v.elems[i].key}, t.Elem(), &v.elems[i])
+		}
+	case (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) && v.kind == kindArray:
+		for i := range v.elems {
+			f.inside(pathStep{index: i, isIndex: true}, t.Elem(), &v.elems[i])
+		}
+	}
+}
+
+func (f *fitter) inside(step pathStep, t reflect.Type, v *jsonValue) {
+	f.path = append(f.path, step)
+	f.fit(t, v)
+	f.path = f.path[:len(f.path)-1]
+}
+
+func (f *fitter) object(t reflect.Type, v *jsonValue) {
+	fields := f.fieldsOf(t)
+	for i := range v.elems {
+		member := &v.elems[i]
+		field, ok := fields[member.key]
+		switch {
+		case !ok:
+			f.faultAt(member.key, "unknown property; %s", knownFields(fields, member.key))
+		case indexOfKey(v.elems[:i], member.key) >= 0:
+			f.faultAt(member.key, "given more than once")
+		case !field.quoted:
+			f.inside(pathStep{key: member.key}, field.typ, member)
+		}
+	}
+}
+
+func (f *fitter) fieldsOf(t reflect.Type) map[string]structField {
+	fields, ok := f.fields[t]
+	if !ok {
+		fields = map[string]structField{}
+		for _, field := range structFields(t) {
+			if !field.hidden() {
+				fields[field.name] = field
+			}
+		}
+		f.fields[t] = fields
+	}
+	return fields
+}
+
+// integer rewrites a number that encoding/json would not take for an integer, though it is one.
+func (f *fitter) integer(v *jsonValue) {
+	if v.kind != kindNumber || !strings.ContainsAny(v.raw, ".eE") && v.raw != "-0" {
+		return
+	}
+	if d := parseDecimal(v.raw); d.isInteger() {
+		f.edits = append(f.edits, edit{start: v.start, end: v.start + len(v.raw), text: d.integer()})
+	}
+}
+
+// apply makes the edits, which are in the order of the input.
+func (f *fitter) apply(input []byte) []byte {
+	if len(f.edits) == 0 {
+		return input
+	}
+	var out []byte
+	done := 0
+	for _, e := range f.edits {
+		out = append(append(out, input[done:e.start]...), e.text...)
+		done = e.end
+	}
+	return append(out, input[done:]...)
+}
+
+func indexOfKey(members []jsonValue, key string) int {
+	for i := range members {
+		if members[i].key == key {
+			return i
+		}
+	}
+	return -1
+}
+
+func knownFields(fields map[string]structField, key string) string {
+	r := newRule()
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		r.property(name)
+	}
+	return r.known(key)
+}

@@ -1,0 +1,144 @@
+package toolrunner
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+
+	"github.com/anthropics/anthropic-sdk-go/v2"
+	"github.com/anthropics/anthropic-sdk-go/v2/packages/param"
+)
+
+// propertyKey is what the API wants the names of the properties of an input to match.
+var propertyKey = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
+
+// inputSchema is the schema of a tool's input: the bytes that are sent, and the rules that input is checked against.
+// It does not change and may be used by several goroutines.
+type inputSchema struct {
+	text  json.RawMessage
+	rules *rule
+	// fromType is set for the schema of a Go type, where null stands for an optional property that is not given.
+	fromType bool
+}
+
+// schemaFor makes the schema of a Go type: what encoding/json reads into it, and what its tags add.
+//
+// A property is required if its jsonschema tag says so, and optional otherwise, whatever its type: as in the official
+// runner. null may be given for an optional property. The type must be a struct or a map, or one that describes itself
+// as an object; json.RawMessage and any stand for an object of any content.
+//
+// With strict, the schema has the form that strict mode wants. The rules stay those of the tags, so that a bound that
+// had to move into the description is still checked.
+func schemaFor(t reflect.Type, strict bool) (*inputSchema, error) {
+	if t == nil {
+		return nil, errors.New("no type: an interface without a value")
+	}
+	tree, err := typeSchema(t)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkRoot(&tree); err != nil {
+		return nil, fmt.Errorf("schema of %s: %w", t, err)
+	}
+	if strict {
+		if err := makeStrict(&tree); err != nil {
+			return nil, fmt.Errorf("schema of %s: %w", t, err)
+		}
+	}
+	rules, err := compileSchema(tree.clone(), true)
+	if err != nil {
+		return nil, fmt.Errorf("schema of %s: %w", t, err)
+	}
+	if err := tidySchema(&tree, strict); err != nil {
+		return nil, fmt.Errorf("schema of %s: %w", t, err)
+	}
+	text, err := schemaText(&tree)
+	if err != nil {
+		return nil, err
+	}
+	return &inputSchema{text: text, rules: rules, fromType: true}, nil
+}
+
+// schemaFromJSON takes a schema that somebody wrote. It stays as it is but for white space and $schema, which only
+// costs tokens. The error says what the API would refuse: it refuses the whole request for one such tool.
+func schemaFromJSON(raw json.RawMessage) (*inputSchema, error) {
+	tree, err := parseJSON(raw)
+	if err != nil {
+		return nil, fmt.Errorf("schema is not valid JSON: %w", err)
+	}
+	if tree.kind != kindObject {
+		return nil, fmt.Errorf("schema must be an object, not %s", summary(&tree))
+	}
+	if err := checkRoot(&tree); err != nil {
+		return nil, err
+	}
+	rules, err := compileSchema(tree.clone(), false)
+	if err != nil {
+		return nil, fmt.Errorf("schema: %w", err)
+	}
+	tree.remove("$schema")
+	text, err := schemaText(&tree)
+	if err != nil {
+		return nil, err
+	}
+	return &inputSchema{text: text, rules: rules}, nil
+}
+
+// checkRoot checks what the API asks of the top of a schema alone.
+func checkRoot(tree *jsonValue) error {
+	for _, keyword := range []string{"oneOf", "anyOf", "allOf", "$ref"} {
+		if tree.get(keyword) != nil {
+			return fmt.Errorf("schema has %s at the top, which the API does not accept", keyword)
+		}
+	}
+	typ := tree.get("type")
+	if typ == nil {
+		return errors.New(`schema has no type: the API wants "type":"object" at the top`)
+	}
+	if typ.text() != "object" {
+		return fmt.Errorf(`schema has type %s at the top: the API accepts only "object"`, typ.appendTo(nil))
+	}
+	properties := tree.get("properties")
+	if properties == nil {
+		return nil
+	}
+	for i := range properties.elems {
+		if key := properties.elems[i].key; !propertyKey.MatchString(key) {
+			return fmt.Errorf("property %q: the API accepts only names that match %s", key, propertyKey)
+		}
+	}
+	return nil
+}
+
+// schemaText is the text of a schema exactly as the SDK sends it.
+func schemaText(tree *jsonValue) (json.RawMessage, error) {
+	return json.Marshal(json.RawMessage(tree.appendTo(nil)))
+}
+
+// JSON is the schema as it is sent: for the same type the same bytes each time. Callers must not change it.
+func (s *inputSchema) JSON() json.RawMessage { return s.text }
+
+// param is the schema as a parameter of a request. It encodes to JSON, byte for byte.
+func (s *inputSchema) param() anthropic.BetaToolInputSchemaParam {
+	return param.Override[anthropic.BetaToolInputSchemaParam](s.text)
+}
+
+// check compares input with the schema. The error is an *inputError that lists everything that is wrong.
+func (s *inputSchema) check(input json.RawMessage) error {
+	v, err := parseJSON(input)
+	if err != nil {
+		return invalidJSON(err)
+	}
+	c := checker{nullIsAbsent: s.fromType}
+	c.value(s.rules, &v)
+	if len(c.faults) == 0 {
+		return nil
+	}
+	return &inputError{faults: c.faults, unlisted: c.unlisted}
+}
+
+func invalidJSON(err error) error {
+	return &inputError{faults: []string{"not valid JSON: " + err.Error()}, cause: err}
+}

@@ -1,0 +1,74 @@
+package toolrunner
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+)
+
+// selfDescribed asks a type for its schema: a method JSONSchema without arguments whose result is JSON or encodes to
+// it. json.RawMessage is what new code returns; a schema struct of a library, as the official runner knows it, works
+// too.
+func selfDescribed(t reflect.Type) (schema jsonValue, ok bool, err error) {
+	text, ok, err := ownSchema(t)
+	if !ok || err != nil || promotesSchema(t, text) {
+		return schema, false, err
+	}
+	if schema, err = parseJSON(text); err != nil {
+		return schema, false, fmt.Errorf("JSONSchema of %s: %w", t, err)
+	}
+	if schema.kind != kindObject {
+		return schema, false, fmt.Errorf("JSONSchema of %s: not a JSON object", t)
+	}
+	schema.remove("$schema")
+	if err := eachSchema(&schema, func(s *jsonValue) error {
+		if s.get("$ref") != nil {
+			return fmt.Errorf("JSONSchema of %s: $ref does not work inside another schema", t)
+		}
+		return nil
+	}); err != nil {
+		return schema, false, err
+	}
+	_, err = compileSchema(schema, false)
+	if err != nil {
+		return schema, false, fmt.Errorf("JSONSchema of %s: %w", t, err)
+	}
+	return schema, true, nil
+}
+
+func ownSchema(t reflect.Type) (json.RawMessage, bool, error) {
+	if t.Kind() == reflect.Interface {
+		return nil, false, nil
+	}
+	method := reflect.New(t).MethodByName("JSONSchema")
+	if !method.IsValid() || method.Type().NumIn() != 0 || method.Type().NumOut() != 1 {
+		return nil, false, nil
+	}
+	text, err := json.Marshal(method.Call(nil)[0].Interface())
+	if err != nil {
+		return nil, false, fmt.Errorf("JSONSchema of %s: %w", t, err)
+	}
+	return text, true, nil
+}
+
+// promotesSchema reports whether the method comes from an embedded struct and describes only that one, while
+// encoding/json writes the outer struct field by field.
+func promotesSchema(t reflect.Type, text json.RawMessage) bool {
+	if t.Kind() != reflect.Struct || hasOwnJSON(t) {
+		return false
+	}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		elem := f.Type
+		if elem.Kind() == reflect.Pointer {
+			elem = elem.Elem()
+		}
+		if !f.Anonymous {
+			continue
+		}
+		if inner, ok, err := ownSchema(elem); ok && err == nil && string(inner) == string(text) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,533 @@
+package toolrunner
+
+import (
+	"encoding/json"
+	"errors"
+	"math/big"
+	"net/netip"
+	"net/url"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+type (
+	upperText struct{ s string }
+	plainText struct{ s string }
+	money     struct{ cents int64 }
+	opaque    struct{ n int }
+	selfRoot  struct{ City string }
+	described struct{ A string }
+	mapNode   map[string]mapNode
+	treeNode  struct {
+		Value string     `json:"value" jsonschema:"required"`
+		Kids  []treeNode `json:"kids,omitempty"`
+	}
+	pingNode struct {
+		Pong *pongNode `json:"pong,omitempty"`
+	}
+	pongNode struct {
+		Ping *pingNode `json:"ping,omitempty" jsonschema:"description=The way back."`
+	}
+	page[T any] struct {
+		Items []T      `json:"items"`
+		Next  *page[T] `json:"next,omitempty"`
+	}
+	base struct {
+		ID   int    `json:"id" jsonschema:"required"`
+		Note string `json:"note"`
+	}
+	Shared struct {
+		Name string
+		Only string
+	}
+	Other struct {
+		Name  string
+		Extra bool
+	}
+	PtrBase   struct{ Deep int }
+	stringSet []string
+	celsius   float64
+	myBytes   []byte
+	addr      struct {
+		Street string `json:"street" jsonschema:"required"`
+	}
+)
+
+func (u upperText) MarshalText() ([]byte, error)  { return []byte(strings.ToUpper(u.s)), nil }
+func (u *upperText) UnmarshalText(b []byte) error { u.s = string(b); return nil }
+func (p plainText) MarshalText() ([]byte, error)  { return []byte(p.s), nil }
+func (m money) MarshalJSON() ([]byte, error)      { return json.Marshal(big.NewInt(m.cents).String()) }
+func (m *money) UnmarshalJSON(b []byte) error     { return nil }
+func (money) JSONSchema() json.RawMessage {
+	return json.RawMessage(`{"type":"string","pattern":"^[0-9]+$","description":"An amount in cents."}`)
+}
+func (o opaque) MarshalJSON() ([]byte, error) { return json.Marshal(o.n) }
+func (selfRoot) JSONSchema() map[string]any {
+	return map[string]any{
+		"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object",
+		"properties": map[string]any{"City": map[string]any{"type": "string"}}, "required": []string{"City"},
+	}
+}
+func (described) JSONSchema() json.RawMessage {
+	return json.RawMessage(`{"type":"object","title":"Own"}`)
+}
+
+// closed is the usual end of an object without required properties.
+const closed = `,"additionalProperties":false}`
+
+func TestASchemaSaysWhatTheGoTypeMeans(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		typ  reflect.Type
+		want string
+	}{
+		{"S1: a comma in a description does not end it", reflect.TypeFor[struct {
+			Location string `json:"location" jsonschema:"required,description=The city and state, e.g. San Francisco, CA"`
+			Unit     string `json:"unit,omitempty" jsonschema:"enum=celsius,enum=fahrenheit"`
+		}](), `{"type":"object","properties":{"location":{"type":"string","description":"The city and state, e.g. San Francisco, CA"},` +
+			`"unit":{"type":"string","enum":["celsius","fahrenheit"]}},"required":["location"],"additionalProperties":false}`},
+		{"S1: two integers", reflect.TypeFor[struct {
+			A int `json:"a" jsonschema:"required,description=First number"`
+			B int `json:"b" jsonschema:"required,description=Second number"`
+		}](), `{"type":"object","properties":{"a":{"type":"integer","description":"First number"},` +
+			`"b":{"type":"integer","description":"Second number"}},"required":["a","b"],"additionalProperties":false}`},
+		{"B138: no parameters", reflect.TypeFor[struct{}](), `{"type":"object","properties":{},"additionalProperties":false}`},
+		{"pointer to a struct", reflect.TypeFor[*addr](), `{"type":"object","properties":{"street":{"type":"string"}},"required":["street"],"additionalProperties":false}`},
+		{"any is an open object", reflect.TypeFor[any](), `{"type":"object","properties":{}}`},
+		{"raw JSON is an open object", reflect.TypeFor[json.RawMessage](), `{"type":"object","properties":{}}`},
+		{"map at the top", reflect.TypeFor[map[string]int](), `{"type":"object","properties":{},"additionalProperties":{"type":"integer"}}`},
+		{"map of anything at the top", reflect.TypeFor[map[string]any](), `{"type":"object","properties":{},"additionalProperties":{}}`},
+		{"signed integers", reflect.TypeFor[struct {
+			I   int
+			I8  int8
+			I16 int16
+			I32 int32
+			I64 int64
+		}](), `{"type":"object","properties":{"I":{"type":"integer"},"I8":{"type":"integer","minimum":-128,"maximum":127},` +
+			`"I16":{"type":"integer","minimum":-32768,"maximum":32767},"I32":{"type":"integer","minimum":-2147483648,"maximum":2147483647},` +
+			`"I64":{"type":"integer"}}` + closed},
+		{"unsigned integers", reflect.TypeFor[struct {
+			U   uint
+			U8  uint8
+			U16 uint16
+			U32 uint32
+			U64 uint64
+			P   uintptr
+		}](), `{"type":"object","properties":{"U":{"type":"integer","minimum":0},"U8":{"type":"integer","minimum":0,"maximum":255},` +
+			`"U16":{"type":"integer","minimum":0,"maximum":65535},"U32":{"type":"integer","minimum":0,"maximum":4294967295},` +
+			`"U64":{"type":"integer","minimum":0},"P":{"type":"integer","minimum":0}}` + closed},
+		{"floats, booleans and named types", reflect.TypeFor[struct {
+			F32 float32
+			F64 float64
+			B   bool
+			C   celsius
+		}](), `{"type":"object","properties":{"F32":{"type":"number"},"F64":{"type":"number"},"B":{"type":"boolean"},"C":{"type":"number"}}` + closed},
+		{"B106: lists, maps and pointers have one type", reflect.TypeFor[struct {
+			A []int
+			P *string
+			M map[string]int
+			L []*addr
+		}](), `{"type":"object","properties":{"A":{"type":"array","items":{"type":"integer"}},"P":{"type":"string"},` +
+			`"M":{"type":"object","additionalProperties":{"type":"integer"}},"L":{"type":"array","items":{"type":"object",` +
+			`"properties":{"street":{"type":"string"}},"required":["street"],"additionalProperties":false}}}` + closed},
+		{"a list of fixed length", reflect.TypeFor[struct{ A [3]float64 }](),
+			`{"type":"object","properties":{"A":{"type":"array","items":{"type":"number"},"minItems":3,"maxItems":3}}` + closed},
+		{"lists of lists", reflect.TypeFor[struct{ A [][]string }](),
+			`{"type":"object","properties":{"A":{"type":"array","items":{"type":"array","items":{"type":"string"}}}}` + closed},
+		{"B064: bytes are base64, an array of bytes is not", reflect.TypeFor[struct {
+			A []byte
+			B myBytes
+			C [4]byte
+		}](), `{"type":"object","properties":{"A":{"type":"string","contentEncoding":"base64"},"B":{"type":"string","contentEncoding":"base64"},` +
+			`"C":{"type":"array","items":{"type":"integer","minimum":0,"maximum":255},"minItems":4,"maxItems":4}}` + closed},
+		{"B064: time", reflect.TypeFor[struct {
+			T time.Time
+			P *time.Time
+			D time.Duration
+			E time.Duration `jsonschema:"description=How long to wait."`
+			N time.Duration `jsonschema:"description=Nanoseconds to wait."`
+		}](), `{"type":"object","properties":{"T":{"type":"string","format":"date-time"},"P":{"type":"string","format":"date-time"},` +
+			`"D":{"type":"integer","description":"Duration in nanoseconds."},"E":{"type":"integer","description":"How long to wait. (in nanoseconds)"},` +
+			`"N":{"type":"integer","description":"Nanoseconds to wait."}}` + closed},
+		{"B064: anything", reflect.TypeFor[struct {
+			A any
+			R json.RawMessage
+			N json.Number
+			B *big.Int
+		}](), `{"type":"object","properties":{"A":{},"R":{},"N":{"type":"number"},"B":{"type":"integer"}}` + closed},
+		{"B064: types that are text", reflect.TypeFor[struct {
+			U upperText
+			P *upperText
+			A netip.Addr
+			F big.Float
+		}](), `{"type":"object","properties":{"U":{"type":"string"},"P":{"type":"string"},"A":{"type":"string"},"F":{"type":"string"}}` + closed},
+		{"B064: a type that is a struct for encoding/json", reflect.TypeFor[struct{ U url.Userinfo }](),
+			`{"type":"object","properties":{"U":{"type":"object","properties":{},"additionalProperties":false}}` + closed},
+		{"B064: a type that describes itself keeps its description", reflect.TypeFor[struct {
+			M money
+			N *money `jsonschema:"description=The price."`
+			L []money
+		}](), `{"type":"object","properties":{"M":{"type":"string","description":"An amount in cents.","pattern":"^[0-9]+$"},` +
+			`"N":{"type":"string","description":"The price.","pattern":"^[0-9]+$"},` +
+			`"L":{"type":"array","items":{"type":"string","description":"An amount in cents.","pattern":"^[0-9]+$"}}}` + closed},
+		{"a type that describes itself at the top, in the form of another library", reflect.TypeFor[selfRoot](),
+			`{"type":"object","properties":{"City":{"type":"string"}},"required":["City"]}`},
+		{"a promoted JSONSchema describes only the embedded struct", reflect.TypeFor[struct {
+			described
+			B int
+		}](), `{"type":"object","properties":{"A":{"type":"string"},"B":{"type":"integer"}}` + closed},
+		{"a type stated by the tag", reflect.TypeFor[struct {
+			O opaque `jsonschema:"type=integer,minimum=1"`
+		}](), `{"type":"object","properties":{"O":{"type":"integer","minimum":1}}` + closed},
+		{"B064: keys of maps", reflect.TypeFor[struct {
+			I map[int]string
+			U map[uint8]string
+			T map[upperText]int
+		}](), `{"type":"object","properties":{"I":{"type":"object","additionalProperties":{"type":"string"},"propertyNames":{"pattern":"^(0|-?[1-9][0-9]*)$"}},` +
+			`"U":{"type":"object","additionalProperties":{"type":"string"},"propertyNames":{"pattern":"^(0|[1-9][0-9]*)$"}},` +
+			`"T":{"type":"object","additionalProperties":{"type":"integer"}}}` + closed},
+		{"names", reflect.TypeFor[struct {
+			Plain    int
+			Renamed  int `json:"renamed"`
+			Options  int `json:",omitempty"`
+			Zero     int `json:"zero,omitzero"`
+			Dash     int `json:"-"`
+			Dashed   int `json:"-,"`
+			BadName  int `json:"a\"b"`
+			hidden   int
+			Unlisted int `json:"unlisted" jsonschema:"-"`
+		}](), `{"type":"object","properties":{"Plain":{"type":"integer"},"renamed":{"type":"integer"},"Options":{"type":"integer"},` +
+			`"zero":{"type":"integer"},"-":{"type":"integer"},"BadName":{"type":"integer"}}` + closed},
+		{"the string option", reflect.TypeFor[struct {
+			I int     `json:",string"`
+			U uint8   `json:",string" jsonschema:"description=A level."`
+			F float64 `json:",string"`
+			B bool    `json:",string"`
+			S string  `json:",string"`
+			L []int   `json:",string"`
+		}](), `{"type":"object","properties":{"I":{"type":"string","pattern":"^(0|-?[1-9][0-9]*)$"},` +
+			`"U":{"type":"string","description":"A level.","pattern":"^(0|[1-9][0-9]*)$"},` +
+			`"F":{"type":"string","pattern":"^-?(0|[1-9][0-9]*)(\\.[0-9]+)?([eE][+-]?[0-9]+)?$"},"B":{"type":"string","enum":["true","false"]},` +
+			`"S":{"type":"string"},"L":{"type":"array","items":{"type":"integer"}}}` + closed},
+		{"B065: embedded structs", reflect.TypeFor[struct {
+			base
+			*PtrBase
+			Own int `json:"own"`
+		}](), `{"type":"object","properties":{"id":{"type":"integer"},"note":{"type":"string"},"Deep":{"type":"integer"},"own":{"type":"integer"}},` +
+			`"required":["id"],"additionalProperties":false}`},
+		{"B065: an embedded struct with a name is a field", reflect.TypeFor[struct {
+			Shared `json:"shared"`
+		}](), `{"type":"object","properties":{"shared":{"type":"object","properties":{"Name":{"type":"string"},"Only":{"type":"string"}},` +
+			`"additionalProperties":false}}` + closed},
+		{"B065: two fields of one name at equal depth do not exist", reflect.TypeFor[struct {
+			Shared
+			Other
+		}](), `{"type":"object","properties":{"Only":{"type":"string"},"Extra":{"type":"boolean"}}` + closed},
+		{"B065: the outer field hides the embedded one", reflect.TypeFor[struct {
+			Shared
+			Name int
+		}](), `{"type":"object","properties":{"Only":{"type":"string"},"Name":{"type":"integer"}}` + closed},
+		{"B065: json:\"-\" hides nothing", reflect.TypeFor[struct {
+			Shared
+			Name int `json:"-"`
+		}](), `{"type":"object","properties":{"Name":{"type":"string"},"Only":{"type":"string"}}` + closed},
+		{"B065: an embedded type that is no struct", reflect.TypeFor[struct {
+			stringSet
+			Celsius
+		}](), `{"type":"object","properties":{"Celsius":{"type":"number"}}` + closed},
+		{"B061: a type that contains itself", reflect.TypeFor[treeNode](),
+			`{"type":"object","properties":{"value":{"type":"string"},"kids":{"type":"array","items":{"$ref":"#/$defs/treeNode"}}},` +
+				`"required":["value"],"additionalProperties":false,"$defs":{"treeNode":{"type":"object","properties":{"value":{"type":"string"},` +
+				`"kids":{"type":"array","items":{"$ref":"#/$defs/treeNode"}}},"required":["value"],"additionalProperties":false}}}`},
+		{"B061: types that contain each other", reflect.TypeFor[pingNode](),
+			`{"type":"object","properties":{"pong":{"type":"object","properties":{"ping":{"$ref":"#/$defs/pingNode","description":"The way back."}},` +
+				`"additionalProperties":false}},"additionalProperties":false,"$defs":{"pingNode":{"type":"object","properties":{"pong":{"type":"object",` +
+				`"properties":{"ping":{"$ref":"#/$defs/pingNode","description":"The way back."}},"additionalProperties":false}},"additionalProperties":false}}}`},
+		{"B061: a map of itself", reflect.TypeFor[mapNode](),
+			`{"type":"object","properties":{},"additionalProperties":{"$ref":"#/$defs/mapNode"},"$defs":{"mapNode":{"type":"object",` +
+				`"additionalProperties":{"$ref":"#/$defs/mapNode"}}}}`},
+		{"B061: below the top", reflect.TypeFor[struct {
+			Tree treeNode `json:"tree" jsonschema:"description=The tree."`
+		}](), `{"type":"object","properties":{"tree":{"$ref":"#/$defs/treeNode","description":"The tree."}},"additionalProperties":false,` +
+			`"$defs":{"treeNode":{"type":"object","properties":{"value":{"type":"string"},"kids":{"type":"array","items":{"$ref":"#/$defs/treeNode"}}},` +
+			`"required":["value"],"additionalProperties":false}}}`},
+		{"B062: a description stays with its field", reflect.TypeFor[struct {
+			Home addr `json:"home" jsonschema:"description=Home."`
+			Work addr `json:"work" jsonschema:"description=Work."`
+			None addr `json:"none"`
+		}](), `{"type":"object","properties":{` +
+			`"home":{"type":"object","description":"Home.","properties":{"street":{"type":"string"}},"required":["street"],"additionalProperties":false},` +
+			`"work":{"type":"object","description":"Work.","properties":{"street":{"type":"string"}},"required":["street"],"additionalProperties":false},` +
+			`"none":{"type":"object","properties":{"street":{"type":"string"}},"required":["street"],"additionalProperties":false}}` + closed},
+		{"B108: names of generic types need no escape and differ", reflect.TypeFor[struct {
+			A page[map[string]url.Userinfo]
+			B page[map[string]*url.Userinfo]
+		}](), `{"type":"object","properties":{"A":{"$ref":"#/$defs/page_map_string_Userinfo"},"B":{"$ref":"#/$defs/page_map_string_Userinfo_2"}},` +
+			`"additionalProperties":false,"$defs":{` +
+			`"page_map_string_Userinfo":{"type":"object","properties":{"items":{"type":"array","items":{"type":"object","additionalProperties":` +
+			`{"type":"object","properties":{},"additionalProperties":false}}},"next":{"$ref":"#/$defs/page_map_string_Userinfo"}},"additionalProperties":false},` +
+			`"page_map_string_Userinfo_2":{"type":"object","properties":{"items":{"type":"array","items":{"type":"object","additionalProperties":` +
+			`{"type":"object","properties":{},"additionalProperties":false}}},"next":{"$ref":"#/$defs/page_map_string_Userinfo_2"}},"additionalProperties":false}}}`},
+		{"HTML characters are sent as the SDK sends them", reflect.TypeFor[struct {
+			A string `jsonschema:"description=a < b & c"`
+		}](), `{"type":"object","properties":{"A":{"type":"string","description":"a \u003c b \u0026 c"}}` + closed},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := mustSchema(t, tt.typ, false)
+			if diff := cmp.Diff(tt.want, string(got.JSON())); diff != "" {
+				t.Errorf("schema of %s (-want +got):\n%s", tt.typ, diff)
+			}
+			if sent, err := json.Marshal(got.param()); err != nil || string(sent) != string(got.JSON()) {
+				t.Errorf("sent %s, %v; want JSON()", sent, err)
+			}
+			if _, err := schemaFromJSON(got.JSON()); err != nil {
+				t.Errorf("schemaFromJSON refuses it: %v", err)
+			}
+		})
+	}
+}
+
+type Celsius float64
+
+func mustSchema(t testing.TB, typ reflect.Type, strict bool) *inputSchema {
+	t.Helper()
+	schema, err := schemaFor(typ, strict)
+	if err != nil {
+		t.Fatalf("schemaFor(%s, %t): %v", typ, strict, err)
+	}
+	return schema
+}
+
+// B045, B061, B064, B065: what has no schema is refused when the tool is made, and the error says where.
+func TestATypeWithoutASchemaIsRefusedByName(t *testing.T) {
+	type loop *loop
+	type wide struct {
+		A, B, C, D, E, F, G, H []struct{ A, B, C, D, E, F, G, H [][]int }
+	}
+	type wider struct{ A, B, C, D, E, F, G, H []wide }
+	for _, tt := range []struct {
+		name string
+		typ  reflect.Type
+		want []string
+	}{
+		{"nothing", nil, []string{"no type"}},
+		{"string", reflect.TypeFor[string](), []string{"string", "object"}},
+		{"list", reflect.TypeFor[[]int](), []string{"array", "object"}},
+		{"time", reflect.TypeFor[time.Time](), []string{"time.Time", "object"}},
+		{"interface", reflect.TypeFor[error](), []string{"interface type error"}},
+		{"interface in a field", reflect.TypeFor[struct{ E error }](), []string{".E", "interface type error"}},
+		{"func", reflect.TypeFor[struct{ F func() }](), []string{".F", "func()"}},
+		{"channel in a list", reflect.TypeFor[struct{ F []chan int }](), []string{".F", "chan int"}},
+		{"complex", reflect.TypeFor[struct{ C complex128 }](), []string{".C", "complex128"}},
+		{"own JSON form", reflect.TypeFor[struct{ O opaque }](), []string{".O", "toolrunner.opaque", "JSONSchema"}},
+		{"embedded time hides the rest", reflect.TypeFor[struct {
+			time.Time
+			N int
+		}](), []string{"JSONSchema"}},
+		{"text that cannot be decoded", reflect.TypeFor[struct{ P plainText }](), []string{".P", "plainText", "UnmarshalText"}},
+		{"keys of a map", reflect.TypeFor[struct{ M map[float64]int }](), []string{".M", "map[float64]int"}},
+		{"embedded pointer to an unexported struct", reflect.TypeFor[struct{ *base }](), []string{".ID", "unexported"}},
+		{"pointer to itself", reflect.TypeFor[struct{ L loop }](), []string{"without an end"}},
+		{"size", reflect.TypeFor[struct{ A, B, C, D, E, F, G, H, I, J []wider }](), []string{"more than 5000 parts"}},
+		{"name of a property", reflect.TypeFor[struct {
+			A int `json:"a b"`
+		}](), []string{`"a b"`}},
+		{"string option on a type with its own form", reflect.TypeFor[struct {
+			A stringInt `json:",string"`
+		}](), []string{".A", "string option"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := schemaFor(tt.typ, false)
+			wantError(t, err, tt.want...)
+		})
+	}
+}
+
+type stringInt int
+
+func (s *stringInt) UnmarshalText([]byte) error { return nil }
+
+func wantError(t *testing.T, err error, parts ...string) {
+	t.Helper()
+	if err == nil {
+		t.Fatalf("no error; want one with %q", parts)
+	}
+	for _, part := range parts {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("error %q; want %q in it", err, part)
+		}
+	}
+}
+
+// S4, B109: strict mode takes closed objects with every property required.
+func TestAStrictSchemaHasTheFormThatStrictModeWants(t *testing.T) {
+	type inner struct {
+		N int8 `json:"n" jsonschema:"required"`
+	}
+	type input struct {
+		City  string   `json:"city" jsonschema:"required,minLength=1,description=The city."`
+		Unit  string   `json:"unit" jsonschema:"enum=c,enum=f,default=c"`
+		Days  int      `json:"days" jsonschema:"minimum=1,maximum=7"`
+		Code  string   `json:"code" jsonschema:"required,pattern=^[A-Z]+$"`
+		When  string   `json:"when" jsonschema:"required,format=date-time"`
+		Path  string   `json:"path" jsonschema:"required,format=regex"`
+		Tags  []string `json:"tags" jsonschema:"required,minItems=1,maxItems=5"`
+		Inner *inner   `json:"inner"`
+	}
+	schema := mustSchema(t, reflect.TypeFor[input](), true)
+	want := `{"type":"object","properties":{"city":{"type":"string","description":"The city.\n\n{minLength: 1}"},` +
+		`"unit":{"type":["string","null"],"description":"{default: \"c\"}","enum":["c","f",null]},` +
+		`"days":{"type":["integer","null"],"description":"{minimum: 1, maximum: 7}"},` +
+		`"code":{"type":"string","description":"{pattern: \"^[A-Z]+$\"}"},"when":{"type":"string","format":"date-time"},` +
+		`"path":{"type":"string","description":"{format: \"regex\"}"},` +
+		`"tags":{"type":"array","description":"{maxItems: 5}","items":{"type":"string"},"minItems":1},` +
+		`"inner":{"type":["object","null"],"properties":{"n":{"type":"integer","description":"{minimum: -128, maximum: 127}"}},` +
+		`"required":["n"],"additionalProperties":false}},` +
+		`"required":["city","unit","days","code","when","path","tags","inner"],"additionalProperties":false}`
+	if diff := cmp.Diff(want, string(schema.JSON())); diff != "" {
+		t.Errorf("strict schema (-want +got):\n%s", diff)
+	}
+	good := `{"city":"x","unit":null,"days":null,"code":"A","when":"2026-01-02T03:04:05Z","path":"p","tags":["a"],"inner":{"n":1}}`
+	if err := schema.check(json.RawMessage(good)); err != nil {
+		t.Errorf("check(%s) = %v", good, err)
+	}
+	// The bounds that are only in the description still hold.
+	bad := strings.NewReplacer(`"days":null`, `"days":8`, `"n":1`, `"n":300`, `"code":"A"`, `"code":"a"`).Replace(good)
+	wantError(t, schema.check(json.RawMessage(bad)), "days: expected", "inner.n: expected", "code: expected")
+}
+
+func TestStrictModeRefusesWhatItCannotSay(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		typ  reflect.Type
+		want string
+	}{
+		{"recursion", reflect.TypeFor[treeNode](), "contain themselves"},
+		{"map", reflect.TypeFor[struct{ M map[string]int }](), "M: strict mode does not accept maps"},
+		{"any", reflect.TypeFor[struct{ L []any }](), "L: items: strict mode does not accept values of any type"},
+		{"open object", reflect.TypeFor[any](), "open objects"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := schemaFor(tt.typ, true)
+			wantError(t, err, tt.want)
+		})
+	}
+}
+
+// B045: one bad schema makes the API refuse the whole request, so it is found when the tool is made.
+func TestASchemaThatTheAPIRefusesIsAnError(t *testing.T) {
+	for _, tt := range []struct{ name, schema, want string }{
+		{"nothing", ``, "JSON"},
+		{"not JSON", `{"type":`, "JSON"},
+		{"list", `[]`, "must be an object"},
+		{"boolean", `true`, "must be an object"},
+		{"null", `null`, "must be an object"},
+		{"empty", `{}`, "no type"},
+		{"array", `{"type":"array"}`, `"array"`},
+		{"two types", `{"type":["object","null"]}`, `["object","null"]`},
+		{"oneOf", `{"oneOf":[{"type":"object"}]}`, "oneOf"},
+		{"anyOf beside a type", `{"type":"object","anyOf":[{}]}`, "anyOf"},
+		{"allOf", `{"type":"object","allOf":[{}]}`, "allOf"},
+		{"$ref", `{"$ref":"#/$defs/X","$defs":{"X":{"type":"object"}}}`, "$ref"},
+		{"key", `{"type":"object","properties":{"filter[id]":{}}}`, `filter[id]`},
+		{"unknown type", `{"type":"object","properties":{"a":{"type":"int"}}}`, `properties: a: type: string "int"`},
+		{"properties", `{"type":"object","properties":[]}`, "properties: must be an object"},
+		{"required of draft 4", `{"type":"object","required":true}`, "required: must be an array"},
+		{"exclusiveMinimum of draft 4", `{"type":"object","properties":{"a":{"exclusiveMinimum":true}}}`, "must be a number"},
+		{"items of draft 7", `{"type":"object","properties":{"a":{"items":[{}]}}}`, "prefixItems"},
+		{"enum", `{"type":"object","properties":{"a":{"enum":"x"}}}`, "enum: must be an array"},
+		{"count", `{"type":"object","properties":{"a":{"maxLength":-1}}}`, "maxLength: must be a count"},
+		{"dangling $ref", `{"type":"object","properties":{"a":{"$ref":"#/$defs/X"}}}`, `"#/$defs/X" leads nowhere`},
+		{"endless $ref", `{"type":"object","properties":{"a":{"$ref":"#/properties/a"}}}`, "without an end"},
+		{"endless anyOf", `{"type":"object","$defs":{"a":{"anyOf":[{"$ref":"#/$defs/a"}]}},"properties":{"a":{"$ref":"#/$defs/a"}}}`, "without an end"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := schemaFromJSON(json.RawMessage(tt.schema))
+			wantError(t, err, tt.want)
+		})
+	}
+}
+
+func TestASchemaThatSomebodyWroteStaysAsItIs(t *testing.T) {
+	raw := `{"$schema":"http://json-schema.org/draft-07/schema#", "required": ["b"], "type": "object",
+		"properties": {"b": {"x-note": 1.0, "type": "string"}, "a": {"$ref": "#/definitions/A"}}, "definitions": {"A": {"not": {}}}}`
+	schema, err := schemaFromJSON(json.RawMessage(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"required":["b"],"type":"object","properties":{"b":{"x-note":1.0,"type":"string"},"a":{"$ref":"#/definitions/A"}},"definitions":{"A":{"not":{}}}}`
+	if got := string(schema.JSON()); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestTheSameTypeGivesTheSameBytes(t *testing.T) {
+	type input struct {
+		Shared
+		Other
+		Tree treeNode
+		Page page[page[int]]
+		Z    map[string]addr `jsonschema:"description=z,nullable"`
+	}
+	want := mustSchema(t, reflect.TypeFor[input](), false).JSON()
+	for range 50 {
+		if got := mustSchema(t, reflect.TypeFor[input](), false).JSON(); string(got) != string(want) {
+			t.Fatalf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
+// B065: the properties are the keys that encoding/json writes.
+func TestThePropertiesAreTheKeysThatAreEncoded(t *testing.T) {
+	for _, v := range []any{
+		struct {
+			base
+			*PtrBase
+			Shared `json:"shared"`
+			Hide   int `json:"-"`
+		}{PtrBase: &PtrBase{}},
+		struct {
+			Shared
+			Other
+			*base
+		}{base: nil},
+		struct {
+			Shared
+			Name int
+		}{},
+	} {
+		text, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		encoded, err := parseJSON(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want, got []string
+		for _, m := range encoded.elems {
+			want = append(want, m.key)
+		}
+		for _, f := range structFields(reflect.TypeOf(v)) {
+			if !f.unsettable {
+				got = append(got, f.name)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%T (-want +got):\n%s", v, diff)
+		}
+	}
+}
+
+func asInputError(t *testing.T, err error) *inputError {
+	t.Helper()
+	var wrong *inputError
+	if !errors.As(err, &wrong) {
+		t.Fatalf("error %v (%T); want an *inputError", err, err)
+	}
+	return wrong
+}
