@@ -53,9 +53,10 @@ func decodeError(err error) error {
 
 // goTypeWords says what a Go type takes, in the words of JSON.
 func goTypeWords(t reflect.Type) string {
-	tree, err := (&schemaBuilder{}).describeKind(t)
-	if err != nil || t.Kind() == reflect.Struct || t.Kind() == reflect.Map {
-		return "object"
+	b := newSchemaBuilder()
+	tree, err := b.schema(t)
+	if err != nil || len(b.defs.elems) > 0 {
+		return "another value"
 	}
 	rules, err := compileSchema(tree, false)
 	if err != nil {

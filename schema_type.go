@@ -47,18 +47,22 @@ type schemaBuilder struct {
 	parts int
 }
 
+func newSchemaBuilder() *schemaBuilder {
+	return &schemaBuilder{
+		open: map[reflect.Type]bool{}, names: map[reflect.Type]string{}, taken: map[string]bool{}, defs: jsonObject(),
+	}
+}
+
 // typeSchema describes t as a whole document. Numbers carry the bounds of their Go type even where they are too wide
 // to be worth sending; see tidySchema.
 func typeSchema(t reflect.Type) (jsonValue, error) {
 	for t.Kind() == reflect.Pointer && t.Name() == "" {
 		t = t.Elem()
 	}
-	b := &schemaBuilder{
-		open: map[reflect.Type]bool{}, names: map[reflect.Type]string{}, taken: map[string]bool{}, defs: jsonObject(),
-	}
 	if t == rawType || t.Kind() == reflect.Interface && t.NumMethod() == 0 {
 		return openObject(), nil
 	}
+	b := newSchemaBuilder()
 	schema, err := b.schema(t)
 	if err != nil {
 		return schema, err
