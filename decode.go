@@ -2,10 +2,12 @@ package toolrunner
 
 import (
 	"bytes"
+	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"math/big"
 	"reflect"
 	"slices"
 	"strings"
@@ -18,11 +20,16 @@ import (
 // What a schema made from the same type accepts, it decodes; only the methods of types that decode themselves can
 // refuse more. The error is an *inputError.
 func decodeInput(input json.RawMessage, into any) error {
+	return decodeWith(nil, input, into)
+}
+
+// decodeWith decodes with the fields of the structs inside the type, as far as they are known already.
+func decodeWith(known fieldTable, input json.RawMessage, into any) error {
 	v, err := parseJSON(input)
 	if err != nil {
 		return invalidJSON(err)
 	}
-	f := fitter{fields: map[reflect.Type]map[string]structField{}}
+	f := fitter{known: known}
 	f.fit(reflect.TypeOf(into), &v)
 	if len(f.faults) > 0 {
 		return &inputError{faults: f.faults, unlisted: f.unlisted}
@@ -75,8 +82,9 @@ type edit struct {
 // numbers where JSON is the other way round.
 type fitter struct {
 	checker
-	edits  []edit
-	fields map[reflect.Type]map[string]structField
+	edits []edit
+	known fieldTable // shared: only read
+	found fieldTable // what known lacks
 }
 
 func (f *fitter) fit(t reflect.Type, v *jsonValue) {
@@ -84,9 +92,9 @@ func (f *fitter) fit(t reflect.Type, v *jsonValue) {
 		t = t.Elem()
 	}
 	switch {
-	case t == bigIntType || isIntegerKind(t.Kind()) && !hasOwnJSON(t):
+	case t == reflect.TypeFor[big.Int]() || isIntegerKind(t.Kind()) && !hasOwnJSON(t):
 		f.integer(v)
-	case t.Kind() == reflect.Interface || hasOwnJSON(t) || implements(t, textUnmarshaler):
+	case t.Kind() == reflect.Interface || hasOwnJSON(t) || implements[encoding.TextUnmarshaler](t):
 	case t.Kind() == reflect.Struct && v.kind == kindObject:
 		f.object(t, v)
 	case t.Kind() == reflect.Map && v.kind == kindObject:
@@ -123,17 +131,16 @@ func (f *fitter) object(t reflect.Type, v *jsonValue) {
 }
 
 func (f *fitter) fieldsOf(t reflect.Type) map[string]structField {
-	fields, ok := f.fields[t]
-	if !ok {
-		fields = map[string]structField{}
-		for _, field := range structFields(t) {
-			if !field.hidden() {
-				fields[field.name] = field
-			}
+	for _, table := range []fieldTable{f.known, f.found} {
+		if fields, ok := table[t]; ok {
+			return fields
 		}
-		f.fields[t] = fields
 	}
-	return fields
+	if f.found == nil {
+		f.found = fieldTable{}
+	}
+	f.found.add(t)
+	return f.found[t]
 }
 
 // integer rewrites a number that encoding/json would not take for an integer, though it is one.

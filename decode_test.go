@@ -198,7 +198,10 @@ func FuzzSchemaAndDecoderAgree(f *testing.F) {
 		which %= len(schemas)
 		checked := schemas[which].check(json.RawMessage(input))
 		value := reflect.New(fuzzTypes[which])
-		decoded := decodeInput(json.RawMessage(input), value.Interface())
+		decoded := schemas[which].decode(json.RawMessage(input), value.Interface())
+		if fresh := decodeInput(json.RawMessage(input), reflect.New(fuzzTypes[which]).Interface()); (fresh == nil) != (decoded == nil) {
+			t.Errorf("%s: decode of %s: %v with known fields, %v without", fuzzTypes[which], input, decoded, fresh)
+		}
 		if checked == nil && decoded != nil {
 			t.Fatalf("%s: check accepts %s, but decodeInput: %v", fuzzTypes[which], input, decoded)
 		}
@@ -277,10 +280,11 @@ func ptr[T any](v T) *T { return &v }
 
 func BenchmarkDecode(b *testing.B) {
 	input := json.RawMessage(`{"city":"San Francisco, CA","unit":"celsius","days":3,"tags":["ab","cd"]}`)
+	schema := mustSchema(b, reflect.TypeFor[trip](), false)
 	b.ReportAllocs()
 	for b.Loop() {
 		var in trip
-		if err := decodeInput(input, &in); err != nil {
+		if err := schema.decode(input, &in); err != nil {
 			b.Fatal(err)
 		}
 	}

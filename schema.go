@@ -21,6 +21,7 @@ type inputSchema struct {
 	rules *rule
 	// fromType is set for the schema of a Go type, where null stands for an optional property that is not given.
 	fromType bool
+	fields   fieldTable
 }
 
 // schemaFor makes the schema of a Go type: what encoding/json reads into it, and what its tags add.
@@ -35,7 +36,8 @@ func schemaFor(t reflect.Type, strict bool) (*inputSchema, error) {
 	if t == nil {
 		return nil, errors.New("no type: an interface without a value")
 	}
-	tree, err := typeSchema(t)
+	b := newSchemaBuilder()
+	tree, err := b.document(t)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +60,7 @@ func schemaFor(t reflect.Type, strict bool) (*inputSchema, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &inputSchema{text: text, rules: rules, fromType: true}, nil
+	return &inputSchema{text: text, rules: rules, fromType: true, fields: b.fields}, nil
 }
 
 // schemaFromJSON takes a schema that somebody wrote. It stays as it is but for white space and $schema, which only
@@ -139,6 +141,7 @@ func (s *inputSchema) check(input json.RawMessage) error {
 	return &inputError{faults: c.faults, unlisted: c.unlisted}
 }
 
-func invalidJSON(err error) error {
-	return &inputError{faults: []string{"not valid JSON: " + err.Error()}, cause: err}
+// decode is decodeInput for a value of the type that the schema was made from, without looking at the type each time.
+func (s *inputSchema) decode(input json.RawMessage, into any) error {
+	return decodeWith(s.fields, input, into)
 }

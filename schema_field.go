@@ -23,6 +23,20 @@ type structField struct {
 // hidden reports whether the field is kept out of the schema, and so out of the input, by jsonschema:"-".
 func (f structField) hidden() bool { return f.tag.Get("jsonschema") == "-" }
 
+// fieldTable holds the fields of structs that belong to the input, by their JSON names.
+type fieldTable map[reflect.Type]map[string]structField
+
+// add lists the fields of a struct and returns them in the order of the declaration.
+func (ft fieldTable) add(t reflect.Type) []structField {
+	all := slices.DeleteFunc(structFields(t), structField.hidden)
+	fields := make(map[string]structField, len(all))
+	for _, f := range all {
+		fields[f.name] = f
+	}
+	ft[t] = fields
+	return all
+}
+
 // embedded is a struct whose fields are still to be collected.
 type embedded struct {
 	typ        reflect.Type

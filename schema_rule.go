@@ -349,11 +349,6 @@ func compileCount(r *rule, k *jsonValue) error {
 	return nil
 }
 
-func compilePattern(pattern string) error {
-	_, err := regexp.Compile(pattern)
-	return err
-}
-
 func shapeError(got *jsonValue, want string) error {
 	return fmt.Errorf("must be %s, not %s", want, summary(got))
 }

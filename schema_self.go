@@ -72,3 +72,14 @@ func promotesSchema(t reflect.Type, text json.RawMessage) bool {
 	}
 	return false
 }
+
+// hasOwnJSON reports whether a type or a pointer to it reads or writes its own JSON.
+func hasOwnJSON(t reflect.Type) bool {
+	return t.Kind() != reflect.Interface && (implements[json.Marshaler](t) || implements[json.Unmarshaler](t))
+}
+
+// implements reports whether t or a pointer to it has the methods of an interface.
+func implements[Methods any](t reflect.Type) bool {
+	methods := reflect.TypeFor[Methods]()
+	return t.Implements(methods) || reflect.PointerTo(t).Implements(methods)
+}

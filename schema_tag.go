@@ -2,6 +2,7 @@ package toolrunner
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -172,7 +173,7 @@ func applyText(schema *jsonValue, k tagKeyword) error {
 	case "description":
 		describe(schema, k.value)
 	case "pattern":
-		if err := compilePattern(k.value); err != nil {
+		if _, err := regexp.Compile(k.value); err != nil {
 			return fmt.Errorf("pattern=%s: %v", k.value, err)
 		}
 		schema.set(k.name, jsonString(k.value))

@@ -17,25 +17,9 @@ import (
 // can grow without limit.
 const maxSchemaParts = 5_000
 
-// keywordInner is ours and never sent: a schema for the JSON text inside a string, which is how encoding/json reads
-// fields with the string option and map keys that are integers.
-const keywordInner = "\x00inner"
-
 // errOwnJSON is returned for a type that has its own JSON form and does not describe it.
 var errOwnJSON = errors.New("has its own JSON form: give it a method JSONSchema() json.RawMessage, " +
 	`or its field a tag jsonschema:"type=..."`)
-
-var (
-	jsonMarshaler   = reflect.TypeFor[json.Marshaler]()
-	jsonUnmarshaler = reflect.TypeFor[json.Unmarshaler]()
-	textMarshaler   = reflect.TypeFor[encoding.TextMarshaler]()
-	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
-	timeType        = reflect.TypeFor[time.Time]()
-	durationType    = reflect.TypeFor[time.Duration]()
-	rawType         = reflect.TypeFor[json.RawMessage]()
-	numberType      = reflect.TypeFor[json.Number]()
-	bigIntType      = reflect.TypeFor[big.Int]()
-)
 
 // schemaBuilder turns Go types into schemas. A type that contains itself becomes a definition; any other is written
 // out wherever it is used, so that what a field says about it stays there.
@@ -45,24 +29,26 @@ type schemaBuilder struct {
 	taken map[string]bool         // names of definitions
 	defs  jsonValue
 	parts int
+	// fields of the structs that were met, for the decoder
+	fields fieldTable
 }
 
 func newSchemaBuilder() *schemaBuilder {
 	return &schemaBuilder{
 		open: map[reflect.Type]bool{}, names: map[reflect.Type]string{}, taken: map[string]bool{}, defs: jsonObject(),
+		fields: fieldTable{},
 	}
 }
 
-// typeSchema describes t as a whole document. Numbers carry the bounds of their Go type even where they are too wide
-// to be worth sending; see tidySchema.
-func typeSchema(t reflect.Type) (jsonValue, error) {
+// document describes t as a whole. Numbers carry the bounds of their Go type even where they are too wide to be worth
+// sending; see tidySchema.
+func (b *schemaBuilder) document(t reflect.Type) (jsonValue, error) {
 	for t.Kind() == reflect.Pointer && t.Name() == "" {
 		t = t.Elem()
 	}
-	if t == rawType || t.Kind() == reflect.Interface && t.NumMethod() == 0 {
+	if t == reflect.TypeFor[json.RawMessage]() || t.Kind() == reflect.Interface && t.NumMethod() == 0 {
 		return openObject(), nil
 	}
-	b := newSchemaBuilder()
 	schema, err := b.schema(t)
 	if err != nil {
 		return schema, err
@@ -138,17 +124,17 @@ func (b *schemaBuilder) definitionName(t reflect.Type) string {
 // describe writes the schema of one type; the parts of it go through schema.
 func (b *schemaBuilder) describe(t reflect.Type) (jsonValue, error) {
 	switch t {
-	case timeType:
+	case reflect.TypeFor[time.Time]():
 		return jsonObject(jsonString("string").as("type"), jsonString("date-time").as("format")), nil
-	case durationType:
+	case reflect.TypeFor[time.Duration]():
 		schema := integerSchema(t)
 		schema.set("description", jsonString("Duration in nanoseconds."))
 		return schema, nil
-	case rawType:
+	case reflect.TypeFor[json.RawMessage]():
 		return jsonObject(), nil
-	case numberType:
+	case reflect.TypeFor[json.Number]():
 		return ofType("number"), nil
-	case bigIntType:
+	case reflect.TypeFor[big.Int]():
 		return ofType("integer"), nil
 	}
 	if t.Kind() == reflect.Pointer {
@@ -160,10 +146,10 @@ func (b *schemaBuilder) describe(t reflect.Type) (jsonValue, error) {
 	if hasOwnJSON(t) {
 		return jsonValue{}, fmt.Errorf("type %s %w", t, errOwnJSON)
 	}
-	if t.Kind() != reflect.Interface && implements(t, textUnmarshaler) {
+	if t.Kind() != reflect.Interface && implements[encoding.TextUnmarshaler](t) {
 		return ofType("string"), nil
 	}
-	if t.Kind() != reflect.Interface && t.Kind() != reflect.String && implements(t, textMarshaler) {
+	if t.Kind() != reflect.Interface && t.Kind() != reflect.String && implements[encoding.TextMarshaler](t) {
 		return jsonValue{}, fmt.Errorf("type %s has MarshalText and no UnmarshalText: it cannot be decoded", t)
 	}
 	return b.describeKind(t)
@@ -222,7 +208,7 @@ func (b *schemaBuilder) describeMap(t reflect.Type) (jsonValue, error) {
 	}
 	schema := jsonObject(jsonString("object").as("type"), values.as("additionalProperties"))
 	switch key := t.Key(); {
-	case implements(key, textUnmarshaler), key.Kind() == reflect.String:
+	case implements[encoding.TextUnmarshaler](key), key.Kind() == reflect.String:
 	case isIntegerKind(key.Kind()):
 		names := quotedSchema(integerSchema(key))
 		names.remove("type") // names are strings anyway
@@ -235,10 +221,7 @@ func (b *schemaBuilder) describeMap(t reflect.Type) (jsonValue, error) {
 
 func (b *schemaBuilder) describeStruct(t reflect.Type) (jsonValue, error) {
 	properties, required := jsonObject(), jsonArray()
-	for _, f := range structFields(t) {
-		if f.hidden() {
-			continue
-		}
+	for _, f := range b.fields.add(t) {
 		schema, isRequired, err := b.fieldSchema(f)
 		if err != nil {
 			return schema, fmt.Errorf("%s.%s: %w", t, f.goName, err)
@@ -279,7 +262,7 @@ func (b *schemaBuilder) fieldSchema(f structField) (schema jsonValue, required b
 	if f.quoted {
 		schema = quotedSchema(schema)
 	}
-	if f.typ == durationType || f.typ == reflect.PointerTo(durationType) {
+	if f.typ == reflect.TypeFor[time.Duration]() || f.typ == reflect.PointerTo(reflect.TypeFor[time.Duration]()) {
 		noteUnit(&schema)
 	}
 	for _, k := range keywords {
@@ -303,14 +286,11 @@ func (b *schemaBuilder) taggedType(f structField, keywords []tagKeyword) (jsonVa
 		}
 		schema, err = ofType(k.value), nil
 	}
-	if f.quoted && err == nil && (hasOwnJSON(f.typ) || implements(f.typ, textUnmarshaler)) {
+	if f.quoted && err == nil && (hasOwnJSON(f.typ) || implements[encoding.TextUnmarshaler](f.typ)) {
 		err = errors.New("the string option does not go with a type that has its own JSON form")
 	}
 	return schema, err
 }
-
-// describe sets the description, beside whatever the schema already says.
-func describe(schema *jsonValue, text string) { schema.set("description", jsonString(text)) }
 
 // noteUnit makes sure that a description of a duration names the unit, which nobody would guess.
 func noteUnit(schema *jsonValue) {
@@ -319,8 +299,6 @@ func noteUnit(schema *jsonValue) {
 		describe(schema, text+" (in nanoseconds)")
 	}
 }
-
-func ofType(name string) jsonValue { return jsonObject(jsonString(name).as("type")) }
 
 func integerSchema(t reflect.Type) jsonValue {
 	lowest, highest := "0", strconv.FormatUint(math.MaxUint64>>(64-t.Bits()), 10)
@@ -359,14 +337,5 @@ func quotedSchema(inner jsonValue) jsonValue {
 // isByteSlice reports whether encoding/json writes the slice as base64.
 func isByteSlice(t reflect.Type) bool {
 	elem := t.Elem()
-	return elem.Kind() == reflect.Uint8 && !implements(elem, jsonMarshaler) && !implements(elem, textMarshaler)
-}
-
-func hasOwnJSON(t reflect.Type) bool {
-	return t.Kind() != reflect.Interface && (implements(t, jsonMarshaler) || implements(t, jsonUnmarshaler))
-}
-
-// implements reports whether t or a pointer to it has the methods.
-func implements(t, methods reflect.Type) bool {
-	return t.Implements(methods) || reflect.PointerTo(t).Implements(methods)
+	return elem.Kind() == reflect.Uint8 && !implements[json.Marshaler](elem) && !implements[encoding.TextMarshaler](elem)
 }

@@ -5,14 +5,33 @@ import "strings"
 // typeSet is a set of JSON Schema types. The empty set stands for no restriction.
 type typeSet uint8
 
-var typeNames = [...]string{"object", "array", "string", "number", "integer", "boolean", "null"}
+const (
+	typeObject typeSet = 1 << iota
+	typeArray
+	typeString
+	typeNumber
+	typeInteger
+	typeBoolean
+	typeNull
+)
 
 // typesOf is the set of one type, empty for a name that JSON Schema does not have.
 func typesOf(name string) typeSet {
-	for i, known := range typeNames {
-		if known == name {
-			return 1 << i
-		}
+	switch name {
+	case "object":
+		return typeObject
+	case "array":
+		return typeArray
+	case "string":
+		return typeString
+	case "number":
+		return typeNumber
+	case "integer":
+		return typeInteger
+	case "boolean":
+		return typeBoolean
+	case "null":
+		return typeNull
 	}
 	return 0
 }
@@ -29,29 +48,29 @@ func typesOfValue(v *jsonValue) typeSet {
 	return set
 }
 
-func (s typeSet) has(name string) bool { return s&typesOf(name) != 0 }
+func (s typeSet) has(t typeSet) bool { return s&t != 0 }
 
 // allow reports whether a value is of one of the types.
 func (s typeSet) allow(v *jsonValue) bool {
 	switch v.kind {
 	case kindObject:
-		return s.has("object")
+		return s.has(typeObject)
 	case kindArray:
-		return s.has("array")
+		return s.has(typeArray)
 	case kindString:
-		return s.has("string")
+		return s.has(typeString)
 	case kindNumber:
-		return s.has("number") || s.has("integer") && parseDecimal(v.raw).isInteger()
+		return s.has(typeNumber) || s.has(typeInteger) && parseDecimal(v.raw).isInteger()
 	case kindNull:
-		return s.has("null")
+		return s.has(typeNull)
 	}
-	return s.has("boolean")
+	return s.has(typeBoolean)
 }
 
 func (s typeSet) String() string {
 	var names []string
-	for _, name := range typeNames {
-		if s.has(name) {
+	for _, name := range []string{"object", "array", "string", "number", "integer", "boolean", "null"} {
+		if s.has(typesOf(name)) {
 			names = append(names, name)
 		}
 	}

@@ -75,7 +75,7 @@ func (c *checker) value(r *rule, v *jsonValue) {
 
 func (c *checker) wrongType(r *rule, v *jsonValue) {
 	hint := ""
-	if v.kind == kindString && !r.types.has("string") {
+	if v.kind == kindString && !r.types.has(typeString) {
 		if inner, err := parseJSON([]byte(v.text())); err == nil && r.types.allow(&inner) {
 			hint = "; give the value itself, not a string that contains it"
 		}

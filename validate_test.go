@@ -2,6 +2,7 @@ package toolrunner
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -212,6 +213,15 @@ func TestNullStandsForAnOptionalProperty(t *testing.T) {
 		t.Errorf("decodeInput = %v, %+v", err, in)
 	}
 	wantError(t, schema.check(json.RawMessage(`{"must":null,"maybe":null}`)), "must: expected string, got null")
+}
+
+func asInputError(t *testing.T, err error) *inputError {
+	t.Helper()
+	var wrong *inputError
+	if !errors.As(err, &wrong) {
+		t.Fatalf("error %v (%T); want an *inputError", err, err)
+	}
+	return wrong
 }
 
 func BenchmarkCheck(b *testing.B) {

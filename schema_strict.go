@@ -1,68 +1,11 @@
 package toolrunner
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 )
-
-// eachSchema calls visit for the schema and for each schema inside it, the outer one first.
-func eachSchema(schema *jsonValue, visit func(*jsonValue) error) error {
-	if schema.kind != kindObject {
-		return nil // true and false are schemas too
-	}
-	if err := visit(schema); err != nil {
-		return err
-	}
-	for i := range schema.elems {
-		member := &schema.elems[i]
-		switch member.key {
-		case "properties", "patternProperties", "$defs", "definitions", "anyOf", "allOf", "oneOf", "prefixItems":
-			for j := range member.elems {
-				if err := eachSchema(&member.elems[j], visit); err != nil {
-					return fmt.Errorf("%s: %w", cmp.Or(member.elems[j].key, member.key), err)
-				}
-			}
-		case "items", "additionalProperties", "propertyNames", "not", "if", "then", "else", "contains", keywordInner:
-			if err := eachSchema(member, visit); err != nil {
-				return fmt.Errorf("%s: %w", strings.TrimPrefix(member.key, "\x00"), err)
-			}
-		}
-	}
-	return nil
-}
-
-// makeNullable lets a schema accept null beside what it accepts.
-func makeNullable(schema *jsonValue) {
-	null := ofType("null")
-	typ := schema.get("type")
-	switch {
-	case typ != nil && typ.kind == kindString && typ.text() != "null":
-		schema.set("type", jsonArray(*typ, jsonString("null")))
-		if enum := schema.get("enum"); enum != nil {
-			appendKeyword(schema, "enum", jsonNull())
-		}
-	case typ != nil && typ.kind == kindArray:
-		if names := typ.elems; !slices.ContainsFunc(names, func(v jsonValue) bool { return v.text() == "null" }) {
-			appendKeyword(schema, "type", jsonString("null"))
-		}
-	case schema.get("anyOf") != nil:
-		appendKeyword(schema, "anyOf", null)
-	case len(schema.elems) > 0 && typ == nil:
-		inner := schema.clone()
-		outer := jsonObject()
-		if text := inner.get("description"); text != nil {
-			outer.set("description", *text)
-			inner.remove("description")
-		}
-		inner.key = ""
-		outer.set("anyOf", jsonArray(inner, null))
-		outer.key = schema.key
-		*schema = outer
-	}
-}
 
 // makeStrict gives the schema the shape that strict mode wants: each object closed, each property required, and those
 // that were optional nullable.
@@ -74,7 +17,7 @@ func makeStrict(schema *jsonValue) error {
 		if s.get("type") == nil && s.get("anyOf") == nil && s.get("allOf") == nil && s.get("enum") == nil && s.get("const") == nil {
 			return errors.New("strict mode does not accept values of any type")
 		}
-		if !typesOfValue(s.get("type")).has("object") {
+		if !typesOfValue(s.get("type")).has(typeObject) {
 			return nil
 		}
 		if more := s.get("additionalProperties"); more != nil && more.kind != kindFalse {
@@ -105,14 +48,6 @@ func isRequired(schema *jsonValue, key string) bool {
 	return required != nil && slices.ContainsFunc(required.elems, func(v jsonValue) bool { return v.text() == key })
 }
 
-// keywordOrder is the order of keywords in a schema made from a Go type, whatever order the tags are in.
-var keywordOrder = []string{
-	"$ref", "type", "title", "description", "enum", "const", "format", "contentEncoding", "pattern", "minLength", "maxLength",
-	"minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf", "properties", "required",
-	"additionalProperties", "propertyNames", "items", "minItems", "maxItems", "uniqueItems", "anyOf", "default", "examples",
-	"readOnly", "writeOnly", "deprecated", "$defs",
-}
-
 // tidySchema makes what is sent out of what is checked: without our own keywords and without the bounds of 64-bit
 // numbers, which only say that a number is not absurd; in strict mode also without the keywords that the API refuses
 // there, which the description then says.
@@ -130,15 +65,6 @@ func tidySchema(schema *jsonValue, strict bool) error {
 		}
 		return nil
 	})
-}
-
-func isWideBound(number string) bool {
-	switch number {
-	case "-9223372036854775808", "9223372036854775807", "18446744073709551615",
-		"-1.7976931348623157e+308", "1.7976931348623157e+308", "-3.4028234663852886e+38", "3.4028234663852886e+38":
-		return true
-	}
-	return false
 }
 
 func moveToDescription(schema *jsonValue) {
@@ -161,16 +87,6 @@ func moveToDescription(schema *jsonValue) {
 	}
 	describe(schema, note)
 	sortKeywords(schema)
-}
-
-func sortKeywords(schema *jsonValue) {
-	rank := func(v jsonValue) int {
-		if i := slices.Index(keywordOrder, v.key); i >= 0 {
-			return i
-		}
-		return len(keywordOrder)
-	}
-	slices.SortStableFunc(schema.elems, func(a, b jsonValue) int { return rank(a) - rank(b) })
 }
 
 func strictAccepts(member *jsonValue) bool {

@@ -1,0 +1,101 @@
+package toolrunner
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// keywordInner is ours and never sent: a schema for the JSON text inside a string, which is how encoding/json reads
+// fields with the string option and map keys that are integers.
+const keywordInner = "\x00inner"
+
+func ofType(name string) jsonValue { return jsonObject(jsonString(name).as("type")) }
+
+// describe sets the description, beside whatever the schema already says.
+func describe(schema *jsonValue, text string) { schema.set("description", jsonString(text)) }
+
+// eachSchema calls visit for the schema and for each schema inside it, the outer one first.
+func eachSchema(schema *jsonValue, visit func(*jsonValue) error) error {
+	if schema.kind != kindObject {
+		return nil // true and false are schemas too
+	}
+	if err := visit(schema); err != nil {
+		return err
+	}
+	for i := range schema.elems {
+		member := &schema.elems[i]
+		switch member.key {
+		case "properties", "patternProperties", "$defs", "definitions", "anyOf", "allOf", "oneOf", "prefixItems":
+			for j := range member.elems {
+				if err := eachSchema(&member.elems[j], visit); err != nil {
+					return fmt.Errorf("%s: %w", cmp.Or(member.elems[j].key, member.key), err)
+				}
+			}
+		case "items", "additionalProperties", "propertyNames", "not", "if", "then", "else", "contains", keywordInner:
+			if err := eachSchema(member, visit); err != nil {
+				return fmt.Errorf("%s: %w", strings.TrimPrefix(member.key, "\x00"), err)
+			}
+		}
+	}
+	return nil
+}
+
+// makeNullable lets a schema accept null beside what it accepts.
+func makeNullable(schema *jsonValue) {
+	null := ofType("null")
+	typ := schema.get("type")
+	switch {
+	case typ != nil && typ.kind == kindString && typ.text() != "null":
+		schema.set("type", jsonArray(*typ, jsonString("null")))
+		if enum := schema.get("enum"); enum != nil {
+			appendKeyword(schema, "enum", jsonNull())
+		}
+	case typ != nil && typ.kind == kindArray:
+		if names := typ.elems; !slices.ContainsFunc(names, func(v jsonValue) bool { return v.text() == "null" }) {
+			appendKeyword(schema, "type", jsonString("null"))
+		}
+	case schema.get("anyOf") != nil:
+		appendKeyword(schema, "anyOf", null)
+	case len(schema.elems) > 0 && typ == nil:
+		inner := schema.clone()
+		outer := jsonObject()
+		if text := inner.get("description"); text != nil {
+			outer.set("description", *text)
+			inner.remove("description")
+		}
+		inner.key = ""
+		outer.set("anyOf", jsonArray(inner, null))
+		outer.key = schema.key
+		*schema = outer
+	}
+}
+
+// keywordRank is the place of a keyword in a schema made from a Go type, whatever order the tags are in.
+func keywordRank(keyword string) int {
+	order := [...]string{
+		"$ref", "type", "title", "description", "enum", "const", "format", "contentEncoding", "pattern", "minLength", "maxLength",
+		"minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum", "multipleOf", "properties", "required",
+		"additionalProperties", "propertyNames", "items", "minItems", "maxItems", "uniqueItems", "anyOf", "default", "examples",
+		"readOnly", "writeOnly", "deprecated", "$defs",
+	}
+	if i := slices.Index(order[:], keyword); i >= 0 {
+		return i
+	}
+	return len(order)
+}
+
+func sortKeywords(schema *jsonValue) {
+	slices.SortStableFunc(schema.elems, func(a, b jsonValue) int { return keywordRank(a.key) - keywordRank(b.key) })
+}
+
+// isWideBound reports whether a bound is one of a 64-bit number or a float, so wide that it says nothing to a model.
+func isWideBound(number string) bool {
+	switch number {
+	case "-9223372036854775808", "9223372036854775807", "18446744073709551615",
+		"-1.7976931348623157e+308", "1.7976931348623157e+308", "-3.4028234663852886e+38", "3.4028234663852886e+38":
+		return true
+	}
+	return false
+}

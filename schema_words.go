@@ -1,0 +1,97 @@
+package toolrunner
+
+import (
+	"fmt"
+	"strings"
+)
+
+// expected says in a few words what a rule accepts.
+func (r *rule) expected() string {
+	for hops := 0; r != nil && r.ref != nil && r.types == 0 && hops < 10; hops++ {
+		r = r.ref
+	}
+	switch {
+	case r == nil:
+		return "any value"
+	case r.enum != nil:
+		return enumText(r.enum)
+	case r.types == 0 && len(r.anyOf)+len(r.oneOf) > 0:
+		var branches []string
+		for _, branch := range append(r.anyOf[:len(r.anyOf):len(r.anyOf)], r.oneOf...) {
+			branches = append(branches, branch.expected())
+		}
+		return abbreviate(strings.Join(branches, "; or "), 200)
+	case r.types == 0:
+		return "another value"
+	}
+	text := r.types.String()
+	if r.types&^typeNull == typeArray && r.items != nil && r.items.types != 0 {
+		text += " of " + r.items.types.String()
+	}
+	return text + r.rangeText()
+}
+
+func (r *rule) rangeText() string {
+	low, high := r.minimum.unlessWide(), r.maximum.unlessWide()
+	switch {
+	case low == nil && high == nil:
+		return ""
+	case low == nil:
+		return high.words(" below ", " of at most ")
+	case high == nil:
+		return low.words(" above ", " of at least ")
+	}
+	return low.words(" above ", " from ") + high.words(" and below ", " to ")
+}
+
+// unlessWide drops a bound that comes from a 64-bit type and would only confuse.
+func (b *bound) unlessWide() *bound {
+	if b != nil && isWideBound(b.text) {
+		return nil
+	}
+	return b
+}
+
+func (b *bound) words(exclusive, inclusive string) string {
+	if b.exclusive {
+		return exclusive + b.text
+	}
+	return inclusive + b.text
+}
+
+func enumText(values []jsonValue) string {
+	const shown = 12
+	var texts []string
+	for i := range values {
+		if i == shown {
+			texts = append(texts, fmt.Sprintf("... (%d in all)", len(values)))
+			break
+		}
+		texts = append(texts, abbreviate(string(values[i].appendTo(nil)), maxValueText))
+	}
+	if len(texts) == 1 {
+		return texts[0]
+	}
+	return "one of " + strings.Join(texts, ", ")
+}
+
+// known lists the properties of an object for somebody who wrote another one.
+func (r *rule) known(key string) string {
+	const shown = 12
+	if len(r.properties) == 0 {
+		return "there are none"
+	}
+	var names []string
+	for i, p := range r.properties {
+		if strings.EqualFold(p.name, key) {
+			return fmt.Sprintf("it is written %s", p.name)
+		}
+		if i < shown {
+			names = append(names, abbreviate(p.name, maxKeyText))
+		}
+	}
+	if len(r.properties) > shown {
+		names = append(names, "...")
+	}
+	return "known: " + strings.Join(names, ", ")
+}
