@@ -42,6 +42,12 @@ func TestATypeWithoutASchemaIsRefusedByName(t *testing.T) {
 		{"name of a property", reflect.TypeFor[struct {
 			A int `json:"a b"`
 		}](), []string{`"a b"`}},
+		{"a method that needs a value", reflect.TypeFor[struct {
+			F struct{ *money }
+		}](), []string{".F", "JSONSchema", "panics"}},
+		{"a reference in a part", reflect.TypeFor[struct{ F refersElsewhere }](), []string{".F", "$ref"}},
+		{"an invalid part", reflect.TypeFor[struct{ F badKeyword }](), []string{".F", "badKeyword", "type"}},
+		{"not a schema", reflect.TypeFor[struct{ F notASchema }](), []string{".F", "notASchema", "not a JSON object"}},
 		{"string option on a type with its own form", reflect.TypeFor[struct {
 			A stringInt `json:",string"`
 		}](), []string{".A", "string option"}},
@@ -53,7 +59,18 @@ func TestATypeWithoutASchemaIsRefusedByName(t *testing.T) {
 	}
 }
 
-type stringInt int
+type (
+	stringInt       int
+	refersElsewhere struct{}
+	badKeyword      struct{}
+	notASchema      struct{}
+)
+
+func (refersElsewhere) JSONSchema() json.RawMessage {
+	return json.RawMessage(`{"items":{"$ref":"#/$defs/X"}}`)
+}
+func (badKeyword) JSONSchema() json.RawMessage { return json.RawMessage(`{"type":"text"}`) }
+func (notASchema) JSONSchema() []int           { return nil }
 
 func (s *stringInt) UnmarshalText([]byte) error { return nil }
 
