@@ -229,15 +229,6 @@ func tagValue(schema *jsonValue, text string) (jsonValue, error) {
 	return value, nil
 }
 
-func appendKeyword(schema *jsonValue, keyword string, item jsonValue) {
-	list := jsonArray()
-	if old := schema.get(keyword); old != nil {
-		list = *old
-	}
-	list.elems = append(list.elems, item)
-	schema.set(keyword, list)
-}
-
 // applyBound sets a numeric keyword. The bounds that come from the Go type stay where they are narrower.
 func applyBound(schema *jsonValue, k tagKeyword) error {
 	value, err := parseJSON([]byte(k.value))
