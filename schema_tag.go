@@ -102,14 +102,10 @@ func startsLikeKeyword(segment string) bool {
 // applyTag writes the keywords of a tag into the schema of a field. Those that describe one value go to the items
 // where the field is a list, as in the official runner.
 func applyTag(schema *jsonValue, keywords []tagKeyword) error {
-	nullable := false
 	for _, k := range keywords {
 		target := schema
 		switch k.name {
-		case "required", "type":
-			continue
-		case "nullable":
-			nullable = true
+		case "required", "nullable", "type": // of the field
 			continue
 		case "enum", "pattern", "format", "minLength", "maxLength",
 			"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf":
@@ -120,9 +116,6 @@ func applyTag(schema *jsonValue, keywords []tagKeyword) error {
 		if err := applyKeyword(target, k); err != nil {
 			return err
 		}
-	}
-	if nullable {
-		makeNullable(schema)
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // maxChecks bounds the work on one input: alternatives inside alternatives can multiply. Beyond it the input passes.
-const maxChecks = 200_000
+const maxChecks = 100_000
 
 // checker compares one input with rules and collects what is wrong.
 type checker struct {

@@ -141,10 +141,16 @@ func TestAWrittenSchemaIsChecked(t *testing.T) {
 		{"number of properties", `{"k":{"minProperties":1,"maxProperties":2}}`, `{"k":{"a":1}}`, `{"k":{}}`, "k: expected 1 to 2 properties, got 0"},
 		{"references", `{"k":{"$ref":"#/properties/l"},"l":{"type":"array","items":{"$ref":"#/properties/l"}}}`, `{"k":[[],[[]]]}`, `{"k":[[1]]}`, "k[0][0]: expected array, got 1"},
 		{"enum of objects", `{"k":{"enum":[{"a":1,"b":[2]}]}}`, `{"k":{"b":[2.0],"a":1}}`, `{"k":{"a":1}}`, `k: expected {"a":1,"b":[2]}, got object {"a":1}`},
+		{"a reference into a list", `{"k":{"$ref":"#/properties/l/anyOf/1"},"l":{"anyOf":[{"type":"string"},{"type":"integer"}]}}`, `{"k":1}`, `{"k":"a"}`, "k: expected integer"},
+		{"a reference with escapes", `{"k":{"$ref":"#/$defs/a~1b%20c"}}`, `{"k":"a"}`, `{"k":1}`, "k: expected string"},
+		{"a long enum", `{"k":{"enum":[1,2,3,4,5,6,7,8,9,10,11,12,13,14]}}`, `{"k":14}`, `{"k":15}`, "k: expected one of 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, ... (14 in all), got 15"},
+		{"alternatives behind references", `{"k":{"anyOf":[{"$ref":"#/properties/l"},{"type":"null"}]},"l":{"type":"object","required":["a"]}}`, `{"k":null}`, `{"k":{}}`, "k.a: missing"},
+		{"alternatives inside alternatives", `{"k":{"anyOf":[{"anyOf":[{"type":"string"},{"type":"boolean"}]},{"enum":[1,2]}]}}`, `{"k":true}`, `{"k":3}`, "k: expected string; or boolean; or one of 1, 2, got 3"},
+		{"tiny multiples", `{"k":{"multipleOf":1e-999}}`, `{"k":3}`, `{"k":3,"l":1,"k":3}`, "k: given more than once"},
 		{"an empty key", `{"k":{"additionalProperties":false}}`, `{"k":{}}`, `{"k":{"":1}}`, "unknown property"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			schema, err := schemaFromJSON(json.RawMessage(`{"type":"object","properties":` + tt.schema + `}`))
+			schema, err := schemaFromJSON(json.RawMessage(`{"type":"object","properties":` + tt.schema + `,"$defs":{"a/b c":{"type":"string"}}}`))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -211,6 +217,9 @@ func TestNullStandsForAnOptionalProperty(t *testing.T) {
 	in := input{}
 	if err := decodeInput(good, &in); err != nil || in.Maybe != nil || in.Free != nil {
 		t.Errorf("decodeInput = %v, %+v", err, in)
+	}
+	if err := decodeInput(json.RawMessage(`{"must":5}`), &in); asInputError(t, err).Unwrap() == nil {
+		t.Errorf("decodeInput = %v without a cause", err)
 	}
 	wantError(t, schema.check(json.RawMessage(`{"must":null,"maybe":null}`)), "must: expected string, got null")
 }
