@@ -1,4 +1,4 @@
-package toolrunner
+package schema
 
 import (
 	"encoding/json"
@@ -69,7 +69,7 @@ func TestAFaultNamesPathExpectationAndValue(t *testing.T) {
 		{``, "not valid JSON: unexpected end of JSON input"},
 	} {
 		t.Run(tt.input, func(t *testing.T) {
-			err := schema.check(json.RawMessage(tt.input))
+			err := schema.Check(json.RawMessage(tt.input))
 			if got, want := fmt.Sprint(err), "invalid input: "+tt.want; got != want {
 				t.Errorf("check\ngot  %s\nwant %s", got, want)
 			}
@@ -90,22 +90,22 @@ func TestInputThatFitsPasses(t *testing.T) {
 		`{"city":"x","tags":["äö"],"stops":[{"name":"a","kind":10}],"extras":{},"start":"2026-01-02T03:04:05+01:00","data":"aGk="}`,
 		`{"city":"{\"a\":1}","any":{"deep":[1,"2",null]}}`,
 	} {
-		if err := schema.check(json.RawMessage(input)); err != nil {
-			t.Errorf("check(%s) = %v; want nil", input, err)
+		if err := schema.Check(json.RawMessage(input)); err != nil {
+			t.Errorf("Check(%s) = %v; want nil", input, err)
 		}
 	}
 }
 
 func TestAllFaultsAreInOneShortText(t *testing.T) {
 	schema := mustSchema(t, reflect.TypeFor[trip](), false)
-	err := schema.check(json.RawMessage(`{"unit":"k","days":99,"dry":1,"x":2}`))
+	err := schema.Check(json.RawMessage(`{"unit":"k","days":99,"dry":1,"x":2}`))
 	want := "invalid input:\n" +
 		"- unit: expected one of \"celsius\", \"fahrenheit\", got string \"k\"\n" +
 		"- days: expected integer from 1 to 14, got 99\n" +
 		"- dry: expected boolean, got 1\n" +
 		"- x: unknown property; known: city, unit, days, count, ratio, dry, tags, stops, extras, start, data, any\n" +
 		"- city: missing; expected string"
-	if got := asInputError(t, err).Error(); got != want {
+	if got := asError(t, err).Error(); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 
@@ -114,7 +114,7 @@ func TestAllFaultsAreInOneShortText(t *testing.T) {
 	for i := range 200 {
 		members = append(members, fmt.Sprintf(`"%s%d":"%s"`, long, i, long))
 	}
-	text := asInputError(t, schema.check(json.RawMessage("{"+strings.Join(members, ",")+"}"))).Error()
+	text := asError(t, schema.Check(json.RawMessage("{"+strings.Join(members, ",")+"}"))).Error()
 	if len(text) > 4096 || !utf8.ValidString(text) || !strings.HasSuffix(text, "- and 191 more") {
 		t.Errorf("text of %d bytes, valid %t: %.300s", len(text), utf8.ValidString(text), text)
 	}
@@ -150,14 +150,14 @@ func TestAWrittenSchemaIsChecked(t *testing.T) {
 		{"an empty key", `{"k":{"additionalProperties":false}}`, `{"k":{}}`, `{"k":{"":1}}`, "unknown property"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			schema, err := schemaFromJSON(json.RawMessage(`{"type":"object","properties":` + tt.schema + `,"$defs":{"a/b c":{"type":"string"}}}`))
+			schema, err := FromJSON(json.RawMessage(`{"type":"object","properties":` + tt.schema + `,"$defs":{"a/b c":{"type":"string"}}}`))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := schema.check(json.RawMessage(tt.good)); err != nil {
-				t.Errorf("check(%s) = %v; want nil", tt.good, err)
+			if err := schema.Check(json.RawMessage(tt.good)); err != nil {
+				t.Errorf("Check(%s) = %v; want nil", tt.good, err)
 			}
-			wantError(t, schema.check(json.RawMessage(tt.bad)), tt.want)
+			wantError(t, schema.Check(json.RawMessage(tt.bad)), tt.want)
 		})
 	}
 }
@@ -176,30 +176,30 @@ func TestAKeywordThatIsNotKnownRefusesNothing(t *testing.T) {
 		`{"oneOf":[{"type":"integer"},{"type":"number"},{}]}`,
 		`true`,
 	} {
-		schema, err := schemaFromJSON(json.RawMessage(`{"type":"object","properties":{"k":` + property + `}}`))
+		schema, err := FromJSON(json.RawMessage(`{"type":"object","properties":{"k":` + property + `}}`))
 		if err != nil {
-			t.Errorf("schemaFromJSON(%s): %v", property, err)
+			t.Errorf("FromJSON(%s): %v", property, err)
 			continue
 		}
 		for _, input := range []string{`{"k":1}`, `{"k":"a"}`, `{"k":{"a":1}}`, `{"k":[1]}`} {
-			if err := schema.check(json.RawMessage(input)); err != nil {
-				t.Errorf("%s: check(%s) = %v; want nil", property, input, err)
+			if err := schema.Check(json.RawMessage(input)); err != nil {
+				t.Errorf("%s: Check(%s) = %v; want nil", property, input, err)
 			}
 		}
 	}
 }
 
 func TestAlternativesInsideAlternativesEnd(t *testing.T) {
-	schema, err := schemaFromJSON(json.RawMessage(`{"type":"object","properties":{"k":{"$ref":"#/$defs/a"}},"$defs":{"a":{"anyOf":[` +
+	schema, err := FromJSON(json.RawMessage(`{"type":"object","properties":{"k":{"$ref":"#/$defs/a"}},"$defs":{"a":{"anyOf":[` +
 		`{"items":{"$ref":"#/$defs/a"},"maxItems":1,"type":"array"},{"items":{"$ref":"#/$defs/a"},"maxItems":2,"type":"array"}]}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	deep := strings.Repeat("[", 200) + "1" + strings.Repeat("]", 200)
-	if err := schema.check(json.RawMessage(`{"k":` + deep + `}`)); err != nil {
+	if err := schema.Check(json.RawMessage(`{"k":` + deep + `}`)); err != nil {
 		t.Errorf("check beyond the limit = %v; want nil", err)
 	}
-	wantError(t, schema.check(json.RawMessage(`{"k":[[1]]}`)), "k")
+	wantError(t, schema.Check(json.RawMessage(`{"k":[[1]]}`)), "k")
 }
 
 // B106: a field may be null where it may be left out; nullable lets a required one be null.
@@ -211,24 +211,24 @@ func TestNullStandsForAnOptionalProperty(t *testing.T) {
 	}
 	schema := mustSchema(t, reflect.TypeFor[input](), false)
 	good := json.RawMessage(`{"must":"x","maybe":null,"free":null}`)
-	if err := schema.check(good); err != nil {
+	if err := schema.Check(good); err != nil {
 		t.Errorf("check = %v; want nil", err)
 	}
 	in := input{}
-	if err := decodeInput(good, &in); err != nil || in.Maybe != nil || in.Free != nil {
-		t.Errorf("decodeInput = %v, %+v", err, in)
+	if err := Decode(good, &in); err != nil || in.Maybe != nil || in.Free != nil {
+		t.Errorf("Decode = %v, %+v", err, in)
 	}
-	if err := decodeInput(json.RawMessage(`{"must":5}`), &in); asInputError(t, err).Unwrap() == nil {
-		t.Errorf("decodeInput = %v without a cause", err)
+	if err := Decode(json.RawMessage(`{"must":5}`), &in); asError(t, err).Unwrap() == nil {
+		t.Errorf("Decode = %v without a cause", err)
 	}
-	wantError(t, schema.check(json.RawMessage(`{"must":null,"maybe":null}`)), "must: expected string, got null")
+	wantError(t, schema.Check(json.RawMessage(`{"must":null,"maybe":null}`)), "must: expected string, got null")
 }
 
-func asInputError(t *testing.T, err error) *inputError {
+func asError(t *testing.T, err error) *Error {
 	t.Helper()
-	var wrong *inputError
+	var wrong *Error
 	if !errors.As(err, &wrong) {
-		t.Fatalf("error %v (%T); want an *inputError", err, err)
+		t.Fatalf("error %v (%T); want an *Error", err, err)
 	}
 	return wrong
 }
@@ -238,7 +238,7 @@ func BenchmarkCheck(b *testing.B) {
 	input := json.RawMessage(`{"city":"San Francisco, CA","unit":"celsius","days":3,"tags":["ab","cd"]}`)
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := schema.check(input); err != nil {
+		if err := schema.Check(input); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,4 +1,4 @@
-package toolrunner
+package schema
 
 import (
 	"encoding/json"
@@ -38,12 +38,12 @@ func TestAStrictSchemaHasTheFormThatStrictModeWants(t *testing.T) {
 		t.Errorf("strict schema (-want +got):\n%s", diff)
 	}
 	good := `{"city":"x","unit":null,"days":null,"code":"A","when":"2026-01-02T03:04:05Z","path":"p","tags":["a"],"inner":{"n":1}}`
-	if err := schema.check(json.RawMessage(good)); err != nil {
-		t.Errorf("check(%s) = %v", good, err)
+	if err := schema.Check(json.RawMessage(good)); err != nil {
+		t.Errorf("Check(%s) = %v", good, err)
 	}
 	// The bounds that are only in the description still hold.
 	bad := strings.NewReplacer(`"days":null`, `"days":8`, `"n":1`, `"n":300`, `"code":"A"`, `"code":"a"`).Replace(good)
-	wantError(t, schema.check(json.RawMessage(bad)), "days: expected", "inner.n: expected", "code: expected")
+	wantError(t, schema.Check(json.RawMessage(bad)), "days: expected", "inner.n: expected", "code: expected")
 }
 
 type oneOfTwo struct{}
@@ -72,9 +72,9 @@ func TestAStrictSchemaAcceptsNullForWhatWasOptional(t *testing.T) {
 		t.Errorf("strict schema (-want +got):\n%s", diff)
 	}
 	for _, good := range []string{`{"two":null,"on":null}`, `{"two":"a","on":"on"}`, `{"two":1,"on":null}`} {
-		if err := schema.check(json.RawMessage(good)); err != nil {
-			t.Errorf("check(%s) = %v; want nil", good, err)
+		if err := schema.Check(json.RawMessage(good)); err != nil {
+			t.Errorf("Check(%s) = %v; want nil", good, err)
 		}
 	}
-	wantError(t, schema.check(json.RawMessage(`{"two":0,"on":"off"}`)), "two: expected integer of at least 1, got 0", "on: expected")
+	wantError(t, schema.Check(json.RawMessage(`{"two":0,"on":"off"}`)), "two: expected integer of at least 1, got 0", "on: expected")
 }

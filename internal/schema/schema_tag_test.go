@@ -1,4 +1,4 @@
-package toolrunner
+package schema
 
 import (
 	"reflect"
@@ -135,7 +135,7 @@ func TestATagThatSaysNothingIsAnErrorWithFieldAndTag(t *testing.T) {
 		}](), "jsonschema_extras"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := schemaFor(tt.typ, false)
+			_, err := For(tt.typ, false)
 			wantError(t, err, ".A: ", tt.want)
 		})
 	}

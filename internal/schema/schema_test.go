@@ -1,4 +1,4 @@
-package toolrunner
+package schema
 
 import (
 	"encoding/json"
@@ -281,11 +281,11 @@ func TestASchemaSaysWhatTheGoTypeMeans(t *testing.T) {
 			if diff := cmp.Diff(tt.want, string(got.JSON())); diff != "" {
 				t.Errorf("schema of %s (-want +got):\n%s", tt.typ, diff)
 			}
-			if sent, err := json.Marshal(got.param()); err != nil || string(sent) != string(got.JSON()) {
+			if sent, err := json.Marshal(got.Param()); err != nil || string(sent) != string(got.JSON()) {
 				t.Errorf("sent %s, %v; want JSON()", sent, err)
 			}
-			if _, err := schemaFromJSON(got.JSON()); err != nil {
-				t.Errorf("schemaFromJSON refuses it: %v", err)
+			if _, err := FromJSON(got.JSON()); err != nil {
+				t.Errorf("FromJSON refuses it: %v", err)
 			}
 		})
 	}
@@ -293,11 +293,11 @@ func TestASchemaSaysWhatTheGoTypeMeans(t *testing.T) {
 
 type Celsius float64
 
-func mustSchema(t testing.TB, typ reflect.Type, strict bool) *inputSchema {
+func mustSchema(t testing.TB, typ reflect.Type, strict bool) *Input {
 	t.Helper()
-	schema, err := schemaFor(typ, strict)
+	schema, err := For(typ, strict)
 	if err != nil {
-		t.Fatalf("schemaFor(%s, %t): %v", typ, strict, err)
+		t.Fatalf("For(%s, %t): %v", typ, strict, err)
 	}
 	return schema
 }
@@ -305,7 +305,7 @@ func mustSchema(t testing.TB, typ reflect.Type, strict bool) *inputSchema {
 func TestASchemaThatSomebodyWroteStaysAsItIs(t *testing.T) {
 	raw := `{"$schema":"http://json-schema.org/draft-07/schema#", "required": ["b"], "type": "object",
 		"properties": {"b": {"x-note": 1.0, "type": "string"}, "a": {"$ref": "#/definitions/A"}}, "definitions": {"A": {"not": {}}}}`
-	schema, err := schemaFromJSON(json.RawMessage(raw))
+	schema, err := FromJSON(json.RawMessage(raw))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package toolrunner
+package schema
 
 import (
 	"encoding/json"
@@ -37,7 +37,7 @@ func TestAnotherValidatorAgrees(t *testing.T) {
 			if err := json.Unmarshal([]byte(input), &value); err != nil {
 				t.Fatal(err)
 			}
-			got, want := ours.check(json.RawMessage(input)), theirs.Validate(value)
+			got, want := ours.Check(json.RawMessage(input)), theirs.Validate(value)
 			if (got == nil) != (want == nil) {
 				t.Errorf("%s\ncheck(%s) = %v\njsonschema-go: %v", ours.JSON(), input, got, want)
 			}
@@ -55,7 +55,7 @@ func TestTheSchemaOfAnotherToolIsTheSameBytesEachTime(t *testing.T) {
 	want := `{"type":"object","title":"T","properties":{"a":{"$ref":"#/$defs/A"},"b":true},"required":["a"],"additionalProperties":false,` +
 		`"$defs":{"A":{}},"x-a":1,"x-b":2}`
 	for range 20 {
-		schema, err := schemaFromParam(p)
+		schema, err := FromParam(p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,11 +63,11 @@ func TestTheSchemaOfAnotherToolIsTheSameBytesEachTime(t *testing.T) {
 			t.Fatalf("schema (-want +got):\n%s", diff)
 		}
 	}
-	if _, err := schemaFromParam(anthropic.BetaToolInputSchemaParam{}); err != nil {
+	if _, err := FromParam(anthropic.BetaToolInputSchemaParam{}); err != nil {
 		t.Errorf("the zero parameter: %v", err)
 	}
 	again := mustSchema(t, reflect.TypeFor[trip](), false)
-	taken, err := schemaFromParam(again.param())
+	taken, err := FromParam(again.Param())
 	if err != nil || string(taken.JSON()) != string(again.JSON()) {
 		t.Errorf("our own parameter comes back as %v, %v", taken, err)
 	}
@@ -80,7 +80,7 @@ func TestTheSchemaIsSentAsItIs(t *testing.T) {
 		A int
 	}](), false)
 	sent, err := json.Marshal(anthropic.BetaMessageNewParams{Tools: []anthropic.BetaToolUnionParam{{
-		OfTool: &anthropic.BetaToolParam{Name: "t", InputSchema: schema.param()},
+		OfTool: &anthropic.BetaToolParam{Name: "t", InputSchema: schema.Param()},
 	}}})
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package toolrunner
+package schema
 
 import (
 	"encoding/json"
@@ -29,7 +29,7 @@ func TestIntegersKeepTheirDigits(t *testing.T) {
 	const digits = "9007199254740993"
 	var got input
 	text := strings.ReplaceAll(`{"I":#,"U":18446744073709551615,"N":#,"A":#,"M":{"x":#},"R":#,"B":1e30,"F":1e3,"L":[1.0,-0,2e2],"K":{"1":1.50e1}}`, "#", digits)
-	if err := decodeInput(json.RawMessage(text), &got); err != nil {
+	if err := Decode(json.RawMessage(text), &got); err != nil {
 		t.Fatal(err)
 	}
 	big1e30, _ := new(big.Int).SetString("1"+strings.Repeat("0", 30), 10)
@@ -38,7 +38,7 @@ func TestIntegersKeepTheirDigits(t *testing.T) {
 		R: json.RawMessage(digits), B: big1e30, F: 1000, L: []int{1, 0, 200}, K: map[int]uint{1: 15},
 	}
 	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b *big.Int) bool { return a.Cmp(b) == 0 })); diff != "" {
-		t.Errorf("decodeInput (-want +got):\n%s", diff)
+		t.Errorf("Decode (-want +got):\n%s", diff)
 	}
 }
 
@@ -64,9 +64,9 @@ func TestDecodingIsStrict(t *testing.T) {
 	} {
 		t.Run(tt.input, func(t *testing.T) {
 			var in trip
-			err := decodeInput(json.RawMessage(tt.input), &in)
+			err := Decode(json.RawMessage(tt.input), &in)
 			wantError(t, err, tt.want)
-			if text := asInputError(t, err).Error(); strings.Contains(text, "Go ") || strings.Contains(text, "trip") {
+			if text := asError(t, err).Error(); strings.Contains(text, "Go ") || strings.Contains(text, "trip") {
 				t.Errorf("error %q; want no words of Go", text)
 			}
 		})
@@ -79,20 +79,20 @@ func TestAZeroThatIsGivenStays(t *testing.T) {
 		Limit int `json:"limit" jsonschema:"default=10"`
 	}
 	in := input{Limit: 7}
-	if err := decodeInput(json.RawMessage(`{"limit":0}`), &in); err != nil || in.Limit != 0 {
-		t.Errorf("decodeInput = %v, limit %d; want nil, 0", err, in.Limit)
+	if err := Decode(json.RawMessage(`{"limit":0}`), &in); err != nil || in.Limit != 0 {
+		t.Errorf("Decode = %v, limit %d; want nil, 0", err, in.Limit)
 	}
 }
 
 func TestOpenInputsDecode(t *testing.T) {
 	input := json.RawMessage(` {"b":1,"a":[1.50]} `)
 	var raw json.RawMessage
-	if err := decodeInput(input, &raw); err != nil || strings.TrimSpace(string(raw)) != `{"b":1,"a":[1.50]}` {
+	if err := Decode(input, &raw); err != nil || strings.TrimSpace(string(raw)) != `{"b":1,"a":[1.50]}` {
 		t.Errorf("raw: %v, %s", err, raw)
 	}
 	var anything any
 	want := map[string]any{"b": json.Number("1"), "a": []any{json.Number("1.50")}}
-	if err := decodeInput(input, &anything); err != nil || cmp.Diff(any(want), anything) != "" {
+	if err := Decode(input, &anything); err != nil || cmp.Diff(any(want), anything) != "" {
 		t.Errorf("any: %v, %v", err, anything)
 	}
 }
@@ -101,7 +101,7 @@ func TestAHiddenFieldIsNotDecoded(t *testing.T) {
 	var in struct {
 		A int `json:"a" jsonschema:"-"`
 	}
-	wantError(t, decodeInput(json.RawMessage(`{"a":1}`), &in), "a: unknown property; there are none")
+	wantError(t, Decode(json.RawMessage(`{"a":1}`), &in), "a: unknown property; there are none")
 }
 
 // fuzzTypes are the types for which schema and decoder must agree.
@@ -187,7 +187,7 @@ func FuzzSchemaAndDecoderAgree(f *testing.F) {
 			f.Add(i, seed)
 		}
 	}
-	var schemas []*inputSchema
+	var schemas []*Input
 	for _, typ := range fuzzTypes {
 		schemas = append(schemas, mustSchema(f, typ, false))
 	}
@@ -196,14 +196,14 @@ func FuzzSchemaAndDecoderAgree(f *testing.F) {
 			which = -(which + 1)
 		}
 		which %= len(schemas)
-		checked := schemas[which].check(json.RawMessage(input))
+		checked := schemas[which].Check(json.RawMessage(input))
 		value := reflect.New(fuzzTypes[which])
-		decoded := schemas[which].decode(json.RawMessage(input), value.Interface())
-		if fresh := decodeInput(json.RawMessage(input), reflect.New(fuzzTypes[which]).Interface()); (fresh == nil) != (decoded == nil) {
+		decoded := schemas[which].Decode(json.RawMessage(input), value.Interface())
+		if fresh := Decode(json.RawMessage(input), reflect.New(fuzzTypes[which]).Interface()); (fresh == nil) != (decoded == nil) {
 			t.Errorf("%s: decode of %s: %v with known fields, %v without", fuzzTypes[which], input, decoded, fresh)
 		}
 		if checked == nil && decoded != nil {
-			t.Fatalf("%s: check accepts %s, but decodeInput: %v", fuzzTypes[which], input, decoded)
+			t.Fatalf("%s: check accepts %s, but Decode: %v", fuzzTypes[which], input, decoded)
 		}
 		if checked != nil && len(checked.Error()) > 4096 {
 			t.Errorf("fault text of %d bytes", len(checked.Error()))
@@ -254,20 +254,20 @@ func TestAValueFitsTheSchemaOfItsType(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, strict := range []bool{false, true} {
-				schema, err := schemaFor(typ, strict)
+				schema, err := For(typ, strict)
 				if strict && err != nil {
 					continue // strict mode cannot say every type
 				}
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := schema.check(encoded); err != nil {
-					t.Errorf("strict %t: check(%s) = %v; want nil", strict, encoded, err)
+				if err := schema.Check(encoded); err != nil {
+					t.Errorf("strict %t: Check(%s) = %v; want nil", strict, encoded, err)
 				}
 			}
 			again := reflect.New(typ)
-			if err := decodeInput(encoded, again.Interface()); err != nil {
-				t.Fatalf("decodeInput(%s): %v", encoded, err)
+			if err := Decode(encoded, again.Interface()); err != nil {
+				t.Fatalf("Decode(%s): %v", encoded, err)
 			}
 			if reencoded, err := json.Marshal(again.Interface()); err != nil || string(reencoded) != string(encoded) {
 				t.Errorf("encoded again: %s, %v; want %s", reencoded, err, encoded)
@@ -284,7 +284,7 @@ func BenchmarkDecode(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		var in trip
-		if err := schema.decode(input, &in); err != nil {
+		if err := schema.Decode(input, &in); err != nil {
 			b.Fatal(err)
 		}
 	}

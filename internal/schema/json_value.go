@@ -1,4 +1,4 @@
-package toolrunner
+package schema
 
 import (
 	"encoding/json"

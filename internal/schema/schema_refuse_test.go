@@ -1,4 +1,4 @@
-package toolrunner
+package schema
 
 import (
 	"encoding/json"
@@ -29,7 +29,7 @@ func TestATypeWithoutASchemaIsRefusedByName(t *testing.T) {
 		{"func", reflect.TypeFor[struct{ F func() }](), []string{".F", "func()"}},
 		{"channel in a list", reflect.TypeFor[struct{ F []chan int }](), []string{".F", "chan int"}},
 		{"complex", reflect.TypeFor[struct{ C complex128 }](), []string{".C", "complex128"}},
-		{"own JSON form", reflect.TypeFor[struct{ O opaque }](), []string{".O", "toolrunner.opaque", "JSONSchema"}},
+		{"own JSON form", reflect.TypeFor[struct{ O opaque }](), []string{".O", "schema.opaque", "JSONSchema"}},
 		{"embedded time hides the rest", reflect.TypeFor[struct {
 			time.Time
 			N int
@@ -53,7 +53,7 @@ func TestATypeWithoutASchemaIsRefusedByName(t *testing.T) {
 		}](), []string{".A", "string option"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := schemaFor(tt.typ, false)
+			_, err := For(tt.typ, false)
 			wantError(t, err, tt.want...)
 		})
 	}
@@ -98,7 +98,7 @@ func TestStrictModeRefusesWhatItCannotSay(t *testing.T) {
 		{"open object", reflect.TypeFor[any](), "open objects"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := schemaFor(tt.typ, true)
+			_, err := For(tt.typ, true)
 			wantError(t, err, tt.want)
 		})
 	}
@@ -132,7 +132,7 @@ func TestASchemaThatTheAPIRefusesIsAnError(t *testing.T) {
 		{"endless anyOf", `{"type":"object","$defs":{"a":{"anyOf":[{"$ref":"#/$defs/a"}]}},"properties":{"a":{"$ref":"#/$defs/a"}}}`, "without an end"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := schemaFromJSON(json.RawMessage(tt.schema))
+			_, err := FromJSON(json.RawMessage(tt.schema))
 			wantError(t, err, tt.want)
 		})
 	}

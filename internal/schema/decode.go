@@ -1,4 +1,4 @@
-package toolrunner
+package schema
 
 import (
 	"bytes"
@@ -13,13 +13,13 @@ import (
 	"strings"
 )
 
-// decodeInput decodes the input of a call into a Go value as encoding/json does, with these differences: keys must
+// Decode decodes the input of a call into a Go value as encoding/json does, with these differences: keys must
 // match exactly; a key that the struct does not have, or one given twice, is an error; 1.0 and 1e3 are integers; and a
 // number that lands in an interface is a json.Number, so that it keeps its digits.
 //
 // What a schema made from the same type accepts, it decodes; only the methods of types that decode themselves can
-// refuse more. The error is an *inputError.
-func decodeInput(input json.RawMessage, into any) error {
+// refuse more. The error is an *Error.
+func Decode(input json.RawMessage, into any) error {
 	return decodeWith(nil, input, into)
 }
 
@@ -32,7 +32,7 @@ func decodeWith(known fieldTable, input json.RawMessage, into any) error {
 	f := fitter{known: known}
 	f.fit(reflect.TypeOf(into), &v)
 	if len(f.faults) > 0 {
-		return &inputError{faults: f.faults, unlisted: f.unlisted}
+		return &Error{faults: f.faults, unlisted: f.unlisted}
 	}
 	decoder := json.NewDecoder(bytes.NewReader(f.apply(input)))
 	decoder.UseNumber()
@@ -55,7 +55,7 @@ func decodeError(err error) error {
 		}
 		fault = describeFault(path, fault)
 	}
-	return &inputError{faults: []string{fault}, cause: err}
+	return &Error{faults: []string{fault}, cause: err}
 }
 
 // goTypeWords says what a Go type takes, in the words of JSON.

@@ -1,4 +1,4 @@
-package toolrunner
+package schema
 
 import (
 	"encoding/json"
@@ -16,9 +16,9 @@ import (
 // propertyKey is what the API wants the names of the properties of an input to match.
 var propertyKey = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 
-// inputSchema is the schema of a tool's input: the bytes that are sent, and the rules that input is checked against.
+// Input is the schema of a tool's input: the bytes that are sent, and the rules that input is checked against.
 // It does not change and may be used by several goroutines.
-type inputSchema struct {
+type Input struct {
 	text  json.RawMessage
 	rules *rule
 	// fromType is set for the schema of a Go type, where null stands for an optional property that is not given.
@@ -26,7 +26,7 @@ type inputSchema struct {
 	fields   fieldTable
 }
 
-// schemaFor makes the schema of a Go type: what encoding/json reads into it, and what its tags add.
+// For makes the schema of a Go type: what encoding/json reads into it, and what its tags add.
 //
 // A property is required if its jsonschema tag says so, and optional otherwise, whatever its type: as in the official
 // runner. null may be given for an optional property. The type must be a struct or a map, or one that describes itself
@@ -34,7 +34,7 @@ type inputSchema struct {
 //
 // With strict, the schema has the form that strict mode wants. The rules stay those of the tags, so that a bound that
 // had to move into the description is still checked.
-func schemaFor(t reflect.Type, strict bool) (*inputSchema, error) {
+func For(t reflect.Type, strict bool) (*Input, error) {
 	if t == nil {
 		return nil, errors.New("no type: an interface without a value")
 	}
@@ -62,12 +62,12 @@ func schemaFor(t reflect.Type, strict bool) (*inputSchema, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &inputSchema{text: text, rules: rules, fromType: true, fields: b.fields}, nil
+	return &Input{text: text, rules: rules, fromType: true, fields: b.fields}, nil
 }
 
-// schemaFromJSON takes a schema that somebody wrote. It stays as it is but for white space and $schema, which only
+// FromJSON takes a schema that somebody wrote. It stays as it is but for white space and $schema, which only
 // costs tokens. The error says what the API would refuse: it refuses the whole request for one such tool.
-func schemaFromJSON(raw json.RawMessage) (*inputSchema, error) {
+func FromJSON(raw json.RawMessage) (*Input, error) {
 	tree, err := parseJSON(raw)
 	if err != nil {
 		return nil, fmt.Errorf("schema is not valid JSON: %w", err)
@@ -87,18 +87,18 @@ func schemaFromJSON(raw json.RawMessage) (*inputSchema, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &inputSchema{text: text, rules: rules}, nil
+	return &Input{text: text, rules: rules}, nil
 }
 
-// schemaFromParam takes the schema of a tool that is not ours. The SDK writes the extra fields of a parameter in random
+// FromParam takes the schema of a tool that is not ours. The SDK writes the extra fields of a parameter in random
 // order; here they come in the order of our own schemas, so that the same tool is the same bytes each time.
-func schemaFromParam(p anthropic.BetaToolInputSchemaParam) (*inputSchema, error) {
+func FromParam(p anthropic.BetaToolInputSchemaParam) (*Input, error) {
 	raw, err := json.Marshal(p)
 	if err != nil {
 		return nil, fmt.Errorf("schema cannot be encoded: %w", err)
 	}
 	if _, written := p.Overrides(); written {
-		return schemaFromJSON(raw)
+		return FromJSON(raw)
 	}
 	tree, err := parseJSON(raw)
 	if err != nil {
@@ -106,7 +106,7 @@ func schemaFromParam(p anthropic.BetaToolInputSchemaParam) (*inputSchema, error)
 	}
 	slices.SortFunc(tree.elems, func(a, b jsonValue) int { return strings.Compare(a.key, b.key) })
 	sortKeywords(&tree)
-	return schemaFromJSON(tree.appendTo(nil))
+	return FromJSON(tree.appendTo(nil))
 }
 
 // checkRoot checks what the API asks of the top of a schema alone.
@@ -141,15 +141,15 @@ func schemaText(tree *jsonValue) (json.RawMessage, error) {
 }
 
 // JSON is the schema as it is sent: for the same type the same bytes each time. Callers must not change it.
-func (s *inputSchema) JSON() json.RawMessage { return s.text }
+func (s *Input) JSON() json.RawMessage { return s.text }
 
-// param is the schema as a parameter of a request. It encodes to JSON, byte for byte.
-func (s *inputSchema) param() anthropic.BetaToolInputSchemaParam {
+// Param is the schema as a parameter of a request. It encodes to JSON, byte for byte.
+func (s *Input) Param() anthropic.BetaToolInputSchemaParam {
 	return param.Override[anthropic.BetaToolInputSchemaParam](s.text)
 }
 
-// check compares input with the schema. The error is an *inputError that lists everything that is wrong.
-func (s *inputSchema) check(input json.RawMessage) error {
+// Check compares input with the schema. The error is an *Error that lists everything that is wrong.
+func (s *Input) Check(input json.RawMessage) error {
 	v, err := parseJSON(input)
 	if err != nil {
 		return invalidJSON(err)
@@ -159,10 +159,10 @@ func (s *inputSchema) check(input json.RawMessage) error {
 	if len(c.faults) == 0 {
 		return nil
 	}
-	return &inputError{faults: c.faults, unlisted: c.unlisted}
+	return &Error{faults: c.faults, unlisted: c.unlisted}
 }
 
-// decode is decodeInput for a value of the type that the schema was made from, without looking at the type each time.
-func (s *inputSchema) decode(input json.RawMessage, into any) error {
+// Decode is Decode for a value of the type that the schema was made from, without looking at the type each time.
+func (s *Input) Decode(input json.RawMessage, into any) error {
 	return decodeWith(s.fields, input, into)
 }

@@ -1,4 +1,4 @@
-package toolrunner
+package schema
 
 import (
 	"fmt"
@@ -15,14 +15,14 @@ const (
 	maxKeyText   = 64
 )
 
-// inputError says what is wrong with the input of a call. Its text is written for the model.
-type inputError struct {
+// Error says what is wrong with the input of a call. Its text is written for the model.
+type Error struct {
 	faults   []string
 	unlisted int
 	cause    error // of a decoder; may be nil
 }
 
-func (e *inputError) Error() string {
+func (e *Error) Error() string {
 	if len(e.faults) == 1 && e.unlisted == 0 {
 		return "invalid input: " + e.faults[0]
 	}
@@ -33,10 +33,10 @@ func (e *inputError) Error() string {
 	return text
 }
 
-func (e *inputError) Unwrap() error { return e.cause }
+func (e *Error) Unwrap() error { return e.cause }
 
 func invalidJSON(err error) error {
-	return &inputError{faults: []string{"not valid JSON: " + err.Error()}, cause: err}
+	return &Error{faults: []string{"not valid JSON: " + err.Error()}, cause: err}
 }
 
 // pathStep is the key of a member or the index of an item.

@@ -1,4 +1,4 @@
-package toolrunner
+package schema
 
 import (
 	"encoding/json"
@@ -19,9 +19,9 @@ func TestSchemaAndDecoderAgreeOnInputsThatAlmostFit(t *testing.T) {
 		accepted := 0
 		for range 400 {
 			input := g.value(&tree, 0).appendTo(nil)
-			checked := schema.check(input)
+			checked := schema.Check(input)
 			value := reflect.New(typ)
-			decoded := schema.decode(input, value.Interface())
+			decoded := schema.Decode(input, value.Interface())
 			if checked == nil && decoded != nil {
 				t.Fatalf("%s: check accepts %s, but decode: %v", typ, input, decoded)
 			}
