@@ -43,15 +43,15 @@ func parseDecimal(s string) decimal {
 
 // parseExponent keeps the exponent in a range in which sums cannot overflow.
 func parseExponent(s string) int {
-	const limit = 1 << 30
+	const largest = 1 << 30
 	n, err := strconv.Atoi(s)
 	switch {
 	case err != nil && strings.HasPrefix(s, "-"):
-		return -limit
+		return -largest
 	case err != nil:
-		return limit
+		return largest
 	}
-	return max(-limit, min(n, limit))
+	return max(-largest, min(n, largest))
 }
 
 func (d decimal) compare(e decimal) int {

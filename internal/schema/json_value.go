@@ -231,6 +231,9 @@ func (p *jsonParser) elements(v *jsonValue) {
 			p.space()
 			p.pos++ // the colon
 		}
+		if v.elems == nil {
+			v.elems = make([]jsonValue, 0, 4)
+		}
 		v.elems = append(v.elems, p.value().as(key))
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/packages/param"
@@ -86,6 +88,25 @@ func FromJSON(raw json.RawMessage) (*Input, error) {
 		return nil, err
 	}
 	return &Input{text: text, rules: rules}, nil
+}
+
+// FromParam takes the schema of a tool that is not ours. The SDK writes the extra fields of a parameter in random
+// order; here they come in the order of our own schemas, so that the same tool is the same bytes each time.
+func FromParam(p anthropic.BetaToolInputSchemaParam) (*Input, error) {
+	raw, err := json.Marshal(p)
+	if err != nil {
+		return nil, fmt.Errorf("schema cannot be encoded: %w", err)
+	}
+	if _, written := p.Overrides(); written {
+		return FromJSON(raw)
+	}
+	tree, err := parseJSON(raw)
+	if err != nil {
+		return nil, fmt.Errorf("schema is not valid JSON: %w", err)
+	}
+	slices.SortFunc(tree.elems, func(a, b jsonValue) int { return strings.Compare(a.key, b.key) })
+	sortKeywords(&tree)
+	return FromJSON(tree.appendTo(nil))
 }
 
 // checkRoot checks what the API asks of the top of a schema alone.

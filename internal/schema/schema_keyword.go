@@ -42,32 +42,43 @@ func eachSchema(schema *jsonValue, visit func(*jsonValue) error) error {
 	return nil
 }
 
-// makeNullable lets a schema accept null beside what it accepts.
+// appendKeyword adds an item to a keyword whose value is a list.
+func appendKeyword(schema *jsonValue, keyword string, item jsonValue) {
+	list := jsonArray()
+	if old := schema.get(keyword); old != nil {
+		list = *old
+	}
+	list.elems = append(list.elems, item)
+	schema.set(keyword, list)
+}
+
+// makeNullable lets a schema accept null beside what it accepts: in its type if that alone decides, else as an
+// alternative.
 func makeNullable(schema *jsonValue) {
-	null := ofType("null")
 	typ := schema.get("type")
+	composed := slices.ContainsFunc(schema.elems, func(m jsonValue) bool {
+		return slices.Contains([]string{"$ref", "const", "allOf", "anyOf", "oneOf"}, m.key)
+	})
 	switch {
-	case typ != nil && typ.kind == kindString && typ.text() != "null":
-		schema.set("type", jsonArray(*typ, jsonString("null")))
-		if enum := schema.get("enum"); enum != nil {
+	case len(schema.elems) == 0 || typesOfValue(typ).has(typeNull):
+	case typ != nil && !composed:
+		types := jsonArray(slices.Clone(typ.elems)...)
+		if typ.kind == kindString {
+			types = jsonArray(*typ)
+		}
+		types.elems = append(types.elems, jsonString("null"))
+		schema.set("type", types)
+		if schema.get("enum") != nil {
 			appendKeyword(schema, "enum", jsonNull())
 		}
-	case typ != nil && typ.kind == kindArray:
-		if names := typ.elems; !slices.ContainsFunc(names, func(v jsonValue) bool { return v.text() == "null" }) {
-			appendKeyword(schema, "type", jsonString("null"))
-		}
-	case schema.get("anyOf") != nil:
-		appendKeyword(schema, "anyOf", null)
-	case len(schema.elems) > 0 && typ == nil:
-		inner := schema.clone()
-		outer := jsonObject()
+	default:
+		inner := schema.clone().as("")
+		outer := jsonObject().as(schema.key)
 		if text := inner.get("description"); text != nil {
 			outer.set("description", *text)
 			inner.remove("description")
 		}
-		inner.key = ""
-		outer.set("anyOf", jsonArray(inner, null))
-		outer.key = schema.key
+		outer.set("anyOf", jsonArray(inner, ofType("null")))
 		*schema = outer
 	}
 }

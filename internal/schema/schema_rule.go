@@ -15,7 +15,7 @@ type rule struct {
 	types typeSet
 	enum  []jsonValue // nil: any value
 
-	minimum, maximum           *bound
+	minimum, maximum           *limit
 	multipleOf                 string
 	minLength, maxLength       int // each count: -1 for none
 	minItems, maxItems         int
@@ -52,7 +52,7 @@ type patternRule struct {
 	rule    *rule
 }
 
-type bound struct {
+type limit struct {
 	text      string
 	value     decimal
 	exclusive bool
@@ -97,14 +97,15 @@ func (c *schemaCompiler) ref(pointer string) (*rule, error) {
 	}
 	for _, token := range strings.Split(path, "/")[1:] {
 		token = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
-		if target = member(target, token); target == nil {
+		if target = memberAt(target, token); target == nil {
 			return nil, fmt.Errorf("$ref %q leads nowhere", pointer)
 		}
 	}
 	return r, c.compile(r, target)
 }
 
-func member(v *jsonValue, token string) *jsonValue {
+// memberAt is one step of a JSON pointer.
+func memberAt(v *jsonValue, token string) *jsonValue {
 	if v.kind != kindArray {
 		return v.get(token)
 	}
@@ -304,7 +305,7 @@ func compileNumber(r *rule, k *jsonValue) error {
 	if k.kind != kindNumber {
 		return shapeError(k, "a number")
 	}
-	b := &bound{text: k.raw, value: parseDecimal(k.raw), exclusive: strings.HasPrefix(k.key, "exclusive")}
+	b := &limit{text: k.raw, value: parseDecimal(k.raw), exclusive: strings.HasPrefix(k.key, "exclusive")}
 	switch k.key {
 	case "multipleOf":
 		if b.value.sign() <= 0 {

@@ -36,16 +36,22 @@ func selfDescribed(t reflect.Type) (schema jsonValue, ok bool, err error) {
 	return schema, true, nil
 }
 
-func ownSchema(t reflect.Type) (json.RawMessage, bool, error) {
+// ownSchema calls the method on a zero value. One that panics there, such as a method promoted through an embedded nil
+// pointer, is reported like any other type without a schema.
+func ownSchema(t reflect.Type) (text json.RawMessage, ok bool, err error) {
 	if t.Kind() == reflect.Interface {
 		return nil, false, nil
 	}
+	defer func() {
+		if r := recover(); r != nil {
+			text, ok, err = nil, false, fmt.Errorf("JSONSchema of %s panics for its zero value: %v", t, r)
+		}
+	}()
 	method := reflect.New(t).MethodByName("JSONSchema")
 	if !method.IsValid() || method.Type().NumIn() != 0 || method.Type().NumOut() != 1 {
 		return nil, false, nil
 	}
-	text, err := json.Marshal(method.Call(nil)[0].Interface())
-	if err != nil {
+	if text, err = json.Marshal(method.Call(nil)[0].Interface()); err != nil {
 		return nil, false, fmt.Errorf("JSONSchema of %s: %w", t, err)
 	}
 	return text, true, nil

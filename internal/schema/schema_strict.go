@@ -11,6 +11,9 @@ import (
 // that were optional nullable.
 func makeStrict(schema *jsonValue) error {
 	return eachSchema(schema, func(s *jsonValue) error {
+		if oneOf := s.get("oneOf"); oneOf != nil && s.get("anyOf") == nil {
+			oneOf.key = "anyOf" // the API knows only this one
+		}
 		if s.get("$ref") != nil {
 			return errors.New("strict mode does not accept types that contain themselves")
 		}
@@ -30,7 +33,7 @@ func makeStrict(schema *jsonValue) error {
 		required := jsonArray()
 		for i := range properties.elems {
 			p := &properties.elems[i]
-			if !isRequired(s, p.key) {
+			if !requires(s, p.key) {
 				makeNullable(p)
 			}
 			required.elems = append(required.elems, jsonString(p.key))
@@ -43,7 +46,8 @@ func makeStrict(schema *jsonValue) error {
 	})
 }
 
-func isRequired(schema *jsonValue, key string) bool {
+// requires reports whether an object asks for that property.
+func requires(schema *jsonValue, key string) bool {
 	required := schema.get("required")
 	return required != nil && slices.ContainsFunc(required.elems, func(v jsonValue) bool { return v.text() == key })
 }
@@ -67,6 +71,7 @@ func tidySchema(schema *jsonValue, strict bool) error {
 	})
 }
 
+// moveToDescription turns keywords that strict mode refuses into words.
 func moveToDescription(schema *jsonValue) {
 	var kept []jsonValue
 	var moved []string

@@ -102,14 +102,10 @@ func startsLikeKeyword(segment string) bool {
 // applyTag writes the keywords of a tag into the schema of a field. Those that describe one value go to the items
 // where the field is a list, as in the official runner.
 func applyTag(schema *jsonValue, keywords []tagKeyword) error {
-	nullable := false
 	for _, k := range keywords {
 		target := schema
 		switch k.name {
-		case "required", "type":
-			continue
-		case "nullable":
-			nullable = true
+		case "required", "nullable", "type": // of the field
 			continue
 		case "enum", "pattern", "format", "minLength", "maxLength",
 			"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf":
@@ -120,9 +116,6 @@ func applyTag(schema *jsonValue, keywords []tagKeyword) error {
 		if err := applyKeyword(target, k); err != nil {
 			return err
 		}
-	}
-	if nullable {
-		makeNullable(schema)
 	}
 	return nil
 }
@@ -227,15 +220,6 @@ func tagValue(schema *jsonValue, text string) (jsonValue, error) {
 		return value, fmt.Errorf("not of type %q", typ)
 	}
 	return value, nil
-}
-
-func appendKeyword(schema *jsonValue, keyword string, item jsonValue) {
-	list := jsonArray()
-	if old := schema.get(keyword); old != nil {
-		list = *old
-	}
-	list.elems = append(list.elems, item)
-	schema.set(keyword, list)
 }
 
 // applyBound sets a numeric keyword. The bounds that come from the Go type stay where they are narrower.

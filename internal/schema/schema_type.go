@@ -266,7 +266,12 @@ func (b *schemaBuilder) fieldSchema(f structField) (schema jsonValue, required b
 		noteUnit(&schema)
 	}
 	for _, k := range keywords {
-		required = required || k.name == "required"
+		switch k.name {
+		case "required":
+			required = true
+		case "nullable":
+			makeNullable(&schema)
+		}
 	}
 	return schema, required, nil
 }
@@ -315,8 +320,10 @@ func integerSchema(t reflect.Type) jsonValue {
 // quotedSchema describes a string with JSON text inside.
 func quotedSchema(inner jsonValue) jsonValue {
 	schema := ofType("string")
-	if text := inner.get("description"); text != nil {
-		schema.set("description", *text)
+	for _, keyword := range []string{"title", "description"} {
+		if text := inner.get(keyword); text != nil {
+			schema.set(keyword, *text)
+		}
 	}
 	switch inner.get("type").text() {
 	case "integer":

@@ -7,20 +7,26 @@ import (
 
 // expected says in a few words what a rule accepts.
 func (r *rule) expected() string {
-	for hops := 0; r != nil && r.ref != nil && r.types == 0 && hops < 10; hops++ {
-		r = r.ref
-	}
-	switch {
-	case r == nil:
+	r = r.behindRef()
+	if r == nil {
 		return "any value"
+	}
+	branches := append(r.anyOf[:len(r.anyOf):len(r.anyOf)], r.oneOf...)
+	if r.types != 0 || r.enum != nil || len(branches) == 0 {
+		return r.plainly()
+	}
+	var texts []string
+	for _, branch := range branches {
+		texts = append(texts, branch.behindRef().plainly())
+	}
+	return abbreviate(strings.Join(texts, "; or "), 200)
+}
+
+// plainly is expected for a rule without alternatives.
+func (r *rule) plainly() string {
+	switch {
 	case r.enum != nil:
 		return enumText(r.enum)
-	case r.types == 0 && len(r.anyOf)+len(r.oneOf) > 0:
-		var branches []string
-		for _, branch := range append(r.anyOf[:len(r.anyOf):len(r.anyOf)], r.oneOf...) {
-			branches = append(branches, branch.expected())
-		}
-		return abbreviate(strings.Join(branches, "; or "), 200)
 	case r.types == 0:
 		return "another value"
 	}
@@ -29,6 +35,14 @@ func (r *rule) expected() string {
 		text += " of " + r.items.types.String()
 	}
 	return text + r.rangeText()
+}
+
+// behindRef is the rule that a rule without a type of its own refers to.
+func (r *rule) behindRef() *rule {
+	for hops := 0; r != nil && r.ref != nil && r.types == 0 && hops < 10; hops++ {
+		r = r.ref
+	}
+	return r
 }
 
 func (r *rule) rangeText() string {
@@ -45,14 +59,14 @@ func (r *rule) rangeText() string {
 }
 
 // unlessWide drops a bound that comes from a 64-bit type and would only confuse.
-func (b *bound) unlessWide() *bound {
+func (b *limit) unlessWide() *limit {
 	if b != nil && isWideBound(b.text) {
 		return nil
 	}
 	return b
 }
 
-func (b *bound) words(exclusive, inclusive string) string {
+func (b *limit) words(exclusive, inclusive string) string {
 	if b.exclusive {
 		return exclusive + b.text
 	}

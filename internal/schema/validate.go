@@ -10,7 +10,7 @@ import (
 )
 
 // maxChecks bounds the work on one input: alternatives inside alternatives can multiply. Beyond it the input passes.
-const maxChecks = 200_000
+const maxChecks = 100_000
 
 // checker compares one input with rules and collects what is wrong.
 type checker struct {
@@ -104,7 +104,7 @@ func (c *checker) number(r *rule, v *jsonValue) {
 }
 
 // violated returns the bound that a number is beyond, or nil.
-func (r *rule) violated(v *jsonValue) *bound {
+func (r *rule) violated(v *jsonValue) *limit {
 	if r.minimum == nil && r.maximum == nil {
 		return nil
 	}
@@ -118,7 +118,7 @@ func (r *rule) violated(v *jsonValue) *bound {
 }
 
 // excludes reports whether d is outside of a bound; direction is 1 for a lower bound and -1 for an upper one.
-func (b *bound) excludes(d decimal, direction int) bool {
+func (b *limit) excludes(d decimal, direction int) bool {
 	if b == nil {
 		return false
 	}
@@ -270,7 +270,7 @@ func (c *checker) alternatives(rules []*rule, v *jsonValue) {
 			c.faults, c.unlisted = outer.faults, outer.unlisted
 			return
 		}
-		if t := r.typesBehindRef(); t == 0 || t.allow(v) {
+		if t := r.behindRef().types; t == 0 || t.allow(v) {
 			candidates++
 			likely, unlisted = c.faults, c.unlisted
 		}
@@ -292,13 +292,6 @@ func (c *checker) alternatives(rules []*rule, v *jsonValue) {
 		accepted = append(accepted, r.expected())
 	}
 	c.fault("expected %s, got %s", abbreviate(strings.Join(accepted, "; or "), 200), summary(v))
-}
-
-func (r *rule) typesBehindRef() typeSet {
-	for hops := 0; r.ref != nil && r.types == 0 && hops < 10; hops++ {
-		r = r.ref
-	}
-	return r.types
 }
 
 func countRange(low, high int) string {
