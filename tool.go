@@ -5,13 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
-	"slices"
 	"time"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
-	"github.com/anthropics/anthropic-sdk-go/v2/packages/param"
 
 	"github.com/toolrunner/toolrunner/internal/schema"
 	"github.com/toolrunner/toolrunner/internal/wire"
@@ -34,8 +31,9 @@ type Handler func(ctx context.Context, call *Call) (*Result, error)
 // A Tool may be changed until a runner is given it. After that it is read only,
 // and any number of runners may share it.
 type Tool struct {
-	// Definition is sent as given: strict, cache_control, defer_loading,
-	// input_examples and the rest are set here.
+	// Definition is sent as given: cache_control, defer_loading, input_examples
+	// and the rest are set here. If Strict is set, a schema that was derived from
+	// a Go type takes the form that strict mode asks for.
 	Definition anthropic.BetaToolParam
 	// Handler answers the calls. It must not be nil.
 	Handler Handler
@@ -49,8 +47,9 @@ type Tool struct {
 	// calls after it have not begun.
 	Exclusive bool
 
-	schema *schema.Input // what input is checked against; nil: nothing
-	err    error         // why there is no schema, for a constructor that returns no error
+	schema *schema.Input                 // what input is checked against; nil: nothing
+	strict func() (*schema.Input, error) // derives it for Definition.Strict; nil: it is not derived
+	err    error                         // why there is no schema, for a constructor that returns no error
 }
 
 var _ anthropic.BetaTool = (*Tool)(nil)
@@ -64,15 +63,26 @@ var _ anthropic.BetaTool = (*Tool)(nil)
 //
 // NewTool panics if In has no schema: that is a fault of the program text.
 func NewTool[In, Out any](name, description string, run func(ctx context.Context, input In) (Out, error)) *Tool {
-	input, err := schema.For(reflect.TypeFor[In](), false)
+	tool, err := derivedTool(name, description, run)
 	if err != nil {
-		panic(fmt.Sprintf("toolrunner: tool %q: %v", name, err))
+		panic(err.Error())
+	}
+	return tool
+}
+
+// derivedTool makes a tool whose schema is that of a Go type.
+func derivedTool[In, Out any](name, description string, run func(context.Context, In) (Out, error)) (*Tool, error) {
+	derive := func(strict bool) (*schema.Input, error) { return schema.For(reflect.TypeFor[In](), strict) }
+	input, err := derive(false)
+	if err != nil {
+		return nil, fmt.Errorf("toolrunner: tool %q: %w", name, err)
 	}
 	return &Tool{
 		Definition: definition(name, description, input.Param()),
-		Handler:    typedHandler(run),
+		Handler:    typedHandler(run, input.Decode),
 		schema:     input,
-	}
+		strict:     func() (*schema.Input, error) { return derive(true) },
+	}, nil
 }
 
 // NewRawTool returns a tool with a definition that somebody else wrote. Its
@@ -90,10 +100,10 @@ func definition(name, description string, input anthropic.BetaToolInputSchemaPar
 	return d
 }
 
-func typedHandler[In, Out any](run func(context.Context, In) (Out, error)) Handler {
+func typedHandler[In, Out any](run func(context.Context, In) (Out, error), decode func(json.RawMessage, any) error) Handler {
 	return func(ctx context.Context, call *Call) (*Result, error) {
 		var input In
-		if err := decodeInto(call.Input, &input); err != nil {
+		if err := decodeInto(call.Input, &input, decode); err != nil {
 			return nil, err
 		}
 		output, err := run(ctx, input)
@@ -105,14 +115,14 @@ func typedHandler[In, Out any](run func(context.Context, In) (Out, error)) Handl
 }
 
 // decodeInto decodes input; raw bytes get it as it is.
-func decodeInto(input json.RawMessage, into any) error {
+func decodeInto(input json.RawMessage, into any, decode func(json.RawMessage, any) error) error {
 	switch into := into.(type) {
 	case *json.RawMessage:
 		*into = input
 	case *[]byte:
 		*into = input
 	default:
-		return schema.Decode(input, into)
+		return decode(input, into)
 	}
 	return nil
 }
@@ -187,6 +197,21 @@ func (t *Tool) check(input json.RawMessage) error {
 	return t.schema.Check(input)
 }
 
+// fitted returns the definition and the schema as they are to be used: a derived
+// schema has another form if the definition is strict.
+func (t *Tool) fitted() (anthropic.BetaToolParam, *schema.Input, error) {
+	if t.err != nil || t.strict == nil || !t.Definition.Strict.Value {
+		return t.Definition, t.schema, t.err
+	}
+	input, err := t.strict()
+	if err != nil {
+		return t.Definition, nil, err
+	}
+	d := t.Definition
+	d.InputSchema = input.Param()
+	return d, input, nil
+}
+
 // resultError returns the error that a failed result stands for: its cause, or
 // its text.
 func resultError(r *Result) error {
@@ -207,11 +232,11 @@ func NewBetaToolFromJSONSchema[T any](
 	name, description string,
 	handler func(context.Context, T) (anthropic.BetaToolResultBlockParamContentUnion, error),
 ) (anthropic.BetaTool, error) {
-	input, err := schema.For(reflect.TypeFor[T](), false)
+	tool, err := derivedTool(name, description, handler)
 	if err != nil {
-		return nil, fmt.Errorf("toolrunner: tool %q: %w", name, err)
+		return nil, err // not tool, which would be a nil that is not nil
 	}
-	return &Tool{Definition: definition(name, description, input.Param()), Handler: typedHandler(handler), schema: input}, nil
+	return tool, nil
 }
 
 // NewBetaToolFromBytes is the official runner's constructor of that name: the
@@ -227,7 +252,7 @@ func NewBetaToolFromBytes[T any](
 	if err != nil {
 		return nil, fmt.Errorf("toolrunner: tool %q: %w", name, err)
 	}
-	tool := &Tool{Definition: definition(name, description, input.Param()), Handler: typedHandler(handler)}
+	tool := &Tool{Definition: definition(name, description, input.Param()), Handler: typedHandler(handler, schema.DecodeOpen)}
 	if !takesBytes[T]() {
 		tool.schema = input
 	}
@@ -243,12 +268,9 @@ func NewBetaTool[T any](
 	inputSchema anthropic.BetaToolInputSchemaParam,
 	handler func(context.Context, T) (anthropic.BetaToolResultBlockParamContentUnion, error),
 ) anthropic.BetaTool {
-	tool := &Tool{Definition: definition(name, description, inputSchema), Handler: typedHandler(handler)}
+	tool := &Tool{Definition: definition(name, description, inputSchema), Handler: typedHandler(handler, schema.DecodeOpen)}
 	if !takesBytes[T]() {
-		var data []byte
-		if data, tool.err = encodeSchema(inputSchema); tool.err == nil {
-			tool.schema, tool.err = schema.FromJSON(data)
-		}
+		tool.schema, tool.err = schema.FromParam(inputSchema)
 	}
 	return tool
 }
@@ -261,39 +283,18 @@ func takesBytes[T any]() bool {
 	return false
 }
 
-// encodeDefinition encodes d with the keys of its schema in a fixed order.
+// encodeDefinition encodes d with the keys of its schema in a fixed order. It
+// returns an error for a schema that the API would refuse, as it would refuse the
+// whole request.
 func encodeDefinition(d anthropic.BetaToolParam) ([]byte, error) {
 	if _, raw := d.Overrides(); !raw {
-		schema, err := encodeSchema(d.InputSchema)
+		input, err := schema.FromParam(d.InputSchema)
 		if err != nil {
 			return nil, err
 		}
-		d.InputSchema = param.Override[anthropic.BetaToolInputSchemaParam](json.RawMessage(schema))
+		d.InputSchema = input.Param()
 	}
 	return encodeTool(d)
-}
-
-// encodeSchema encodes s. The SDK writes extra fields in the order of a Go map,
-// which is another one each time.
-func encodeSchema(s anthropic.BetaToolInputSchemaParam) ([]byte, error) {
-	extra := s.ExtraFields
-	s.ExtraFields = nil
-	if _, raw := s.Overrides(); !raw && s.Properties == nil {
-		s.Properties = map[string]any{}
-	}
-	schema, err := s.MarshalJSON()
-	if err != nil || len(extra) == 0 {
-		return schema, err
-	}
-	schema = schema[:len(schema)-1]
-	for _, key := range slices.Sorted(maps.Keys(extra)) {
-		value, err := json.Marshal(extra[key])
-		if err != nil {
-			return nil, fmt.Errorf("schema keyword %q: %w", key, err)
-		}
-		schema = append(append(wire.AppendString(append(schema, ','), key), ':'), value...)
-	}
-	return append(schema, '}'), nil
 }
 
 func encodeTool(tool json.Marshaler) ([]byte, error) {

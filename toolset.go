@@ -13,6 +13,7 @@ import (
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
+	"github.com/toolrunner/toolrunner/internal/schema"
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
@@ -143,16 +144,17 @@ func register(tool anthropic.BetaTool) (*registered, error) {
 	r := &registered{name: tool.Name()}
 	var d anthropic.BetaToolParam
 	if own, ok := tool.(*Tool); ok {
-		d = own.Definition
-		r.handler, r.timeout, r.readOnly, r.exclusive = own.Handler, own.Timeout, own.ReadOnly, own.Exclusive
-		if own.err != nil {
-			return nil, fmt.Errorf("tool %q: %w", r.name, own.err)
+		var input *schema.Input
+		var err error
+		if d, input, err = own.fitted(); err != nil {
+			return nil, fmt.Errorf("tool %q: %w", r.name, err)
 		}
+		r.handler, r.timeout, r.readOnly, r.exclusive = own.Handler, own.Timeout, own.ReadOnly, own.Exclusive
 		if own.Handler == nil {
 			return nil, fmt.Errorf("tool %q has no Handler", r.name)
 		}
-		if own.schema != nil {
-			r.check = own.schema.Check
+		if input != nil {
+			r.check = input.Check
 		}
 	} else {
 		d = definition(r.name, tool.Description(), tool.InputSchema())

@@ -20,16 +20,20 @@ import (
 // What a schema made from the same type accepts, it decodes; only the methods of types that decode themselves can
 // refuse more. The error is an *Error.
 func Decode(input json.RawMessage, into any) error {
-	return decodeWith(nil, input, into)
+	return decodeWith(fitter{}, input, into)
 }
 
-// decodeWith decodes with the fields of the structs inside the type, as far as they are known already.
-func decodeWith(known fieldTable, input json.RawMessage, into any) error {
+// DecodeOpen is Decode for a type beside a schema that somebody else wrote: keys that the struct does not have are left
+// out, unless they differ from one that it has by case alone.
+func DecodeOpen(input json.RawMessage, into any) error {
+	return decodeWith(fitter{open: true}, input, into)
+}
+
+func decodeWith(f fitter, input json.RawMessage, into any) error {
 	v, err := parseJSON(input)
 	if err != nil {
 		return invalidJSON(err)
 	}
-	f := fitter{known: known}
 	f.fit(reflect.TypeOf(into), &v)
 	if len(f.faults) > 0 {
 		return &Error{faults: f.faults, unlisted: f.unlisted}
@@ -83,6 +87,7 @@ type edit struct {
 type fitter struct {
 	checker
 	edits []edit
+	open  bool       // unknown keys are no fault
 	known fieldTable // shared: only read
 	found fieldTable // what known lacks
 }
@@ -120,6 +125,7 @@ func (f *fitter) object(t reflect.Type, v *jsonValue) {
 		member := &v.elems[i]
 		field, ok := fields[member.key]
 		switch {
+		case !ok && f.open && !differsByCase(fields, member.key):
 		case !ok:
 			f.faultAt(member.key, "unknown property; %s", knownFields(fields, member.key))
 		case indexOfKey(v.elems[:i], member.key) >= 0:
@@ -128,6 +134,16 @@ func (f *fitter) object(t reflect.Type, v *jsonValue) {
 			f.inside(pathStep{key: member.key}, field.typ, member)
 		}
 	}
+}
+
+// differsByCase reports whether encoding/json would take key for one of the fields.
+func differsByCase(fields map[string]structField, key string) bool {
+	for name := range fields {
+		if strings.EqualFold(name, key) {
+			return true
+		}
+	}
+	return false
 }
 
 func (f *fitter) fieldsOf(t reflect.Type) map[string]structField {

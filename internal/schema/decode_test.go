@@ -289,3 +289,23 @@ func BenchmarkDecode(b *testing.B) {
 		}
 	}
 }
+
+func TestDecodeOpenLeavesOutWhatTheStructDoesNotHave(t *testing.T) {
+	type input struct {
+		City string `json:"city"`
+		In   struct {
+			N int `json:"n"`
+		} `json:"in"`
+	}
+	var got input
+	err := DecodeOpen(json.RawMessage(`{"city":"Oslo","zip":"0150","in":{"n":1e0,"m":2}}`), &got)
+	if err != nil || got.City != "Oslo" || got.In.N != 1 {
+		t.Errorf("DecodeOpen = %+v, %v", got, err)
+	}
+	if err := DecodeOpen(json.RawMessage(`{"CITY":"Oslo"}`), &got); err == nil {
+		t.Error("DecodeOpen takes CITY for city")
+	}
+	if err := Decode(json.RawMessage(`{"zip":"0150"}`), &got); err == nil {
+		t.Error("Decode accepts an unknown key")
+	}
+}

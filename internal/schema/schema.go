@@ -164,5 +164,5 @@ func (s *Input) Check(input json.RawMessage) error {
 
 // Decode is Decode for a value of the type that the schema was made from, without looking at the type each time.
 func (s *Input) Decode(input json.RawMessage, into any) error {
-	return decodeWith(s.fields, input, into)
+	return decodeWith(fitter{known: s.fields}, input, into)
 }
