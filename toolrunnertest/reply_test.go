@@ -111,7 +111,7 @@ func TestReplyIsTheSameMessageAsJSONAndAsStream(t *testing.T) {
 			toolrunnertest.Message(
 				toolrunnertest.ServerToolUse("srvtoolu_1", "web_search", `{"query":"sun"}`),
 				toolrunnertest.RawBlock(`{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[]}`),
-				toolrunnertest.RawBlock(`{"type":"from_the_future", "n":[1, 2]}`),
+				toolrunnertest.RawBlock("{\"type\":\"from_the_future\",\n\"n\":[1, 2]}"),
 				toolrunnertest.RawBlock(`{"type": "tool_use","id":"toolu_1","name":"f","input": {"a": 1},"caller":{"type":"code_execution_20250825","tool_id":"srvtoolu_0"}}`),
 			).StopReason("pause_turn"),
 			want(func(s *seen) {
@@ -119,7 +119,7 @@ func TestReplyIsTheSameMessageAsJSONAndAsStream(t *testing.T) {
 				s.Content = []string{
 					`{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query":"sun"}}`,
 					`{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[]}`,
-					`{"type":"from_the_future", "n":[1, 2]}`,
+					"{\"type\":\"from_the_future\",\n\"n\":[1, 2]}",
 					`{"type": "tool_use","id":"toolu_1","name":"f","input": {"a": 1},"caller":{"type":"code_execution_20250825","tool_id":"srvtoolu_0"}}`,
 				}
 			}),
