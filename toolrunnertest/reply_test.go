@@ -3,6 +3,7 @@ package toolrunnertest_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -41,7 +42,7 @@ type seen struct {
 
 func see(m *anthropic.BetaMessage) seen {
 	s := seen{
-		ID: m.ID, Model: string(m.Model), StopReason: string(m.StopReason), StopSequence: m.StopSequence,
+		ID: m.ID, Model: m.Model, StopReason: string(m.StopReason), StopSequence: m.StopSequence,
 		StopDetails: m.StopDetails.Explanation, Container: m.Container.ID,
 		Input: m.Usage.InputTokens, Output: m.Usage.OutputTokens,
 		CacheCreation: m.Usage.CacheCreationInputTokens, CacheRead: m.Usage.CacheReadInputTokens,
@@ -197,7 +198,7 @@ func TestStatusIsTheAPIsError(t *testing.T) {
 		}
 		wantID := []string{"req_1", "req_2"}[i]
 		wantBody := `{"type":"error","error":{"type":"rate_limit_error","message":"Slow down"},"request_id":"` + wantID + `"}`
-		if got.StatusCode != 429 || got.RequestID != wantID || got.RawJSON() != wantBody {
+		if got.StatusCode != http.StatusTooManyRequests || got.RequestID != wantID || got.RawJSON() != wantBody {
 			t.Errorf("error %d = %d %s %s, want 429 %s %s", i, got.StatusCode, got.RequestID, got.RawJSON(), wantID, wantBody)
 		}
 		if after := got.Response.Header.Get("Retry-After"); after != "7" {
