@@ -58,6 +58,7 @@ func RawBlock(raw string) Block {
 }
 
 func callBlock(kind, id, name, input string) Block {
+	input = validUTF8(input)
 	sent := input
 	if !json.Valid([]byte(input)) {
 		sent = "{}"
@@ -179,12 +180,15 @@ func fieldsOf(raw string) []field {
 	return fields
 }
 
+// validUTF8 replaces what JSON cannot carry.
+func validUTF8(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
 // quote encodes a string as the API does: nothing escaped that need not be.
 func quote(s string) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if enc.Encode(s) != nil {
+	if enc.Encode(validUTF8(s)) != nil {
 		return `""`
 	}
 	return strings.TrimSuffix(b.String(), "\n")

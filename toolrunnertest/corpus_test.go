@@ -2,6 +2,7 @@ package toolrunnertest_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -99,6 +100,61 @@ func TestCheckRequestRefusesWhatTheAPIRefused(t *testing.T) {
 			t.Errorf("%s: accepted", e.name)
 		}
 	}
+}
+
+// The recorded loops in which the assistant's messages were sent back as they came pass the check, streamed or not; those
+// in which they were rewritten do not.
+func TestCheckRunTellsRecordedLoopsThatKeepRepliesFromThoseThatDoNot(t *testing.T) {
+	dir := corpus(t)
+	raw, err := os.ReadFile(filepath.Join(dir, "loops.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var loops []struct {
+		Dir   string
+		Steps []struct {
+			N, Next   int
+			Assistant string
+		}
+	}
+	if err := json.Unmarshal(raw, &loops); err != nil {
+		t.Fatal(err)
+	}
+	for _, loop := range loops {
+		for _, step := range loop.Steps {
+			if step.Assistant != "exact" && step.Assistant != "assistant-rewritten" {
+				continue
+			}
+			if strings.HasPrefix(loop.Dir, "mirascope/") {
+				continue // adds "citations":null, which loops.json does not count as a change
+			}
+			err := replay(t, filepath.Join(dir, loop.Dir), step.N, step.Next)
+			kept := !slices.ContainsFunc(rules(err), func(rule string) bool { return strings.HasPrefix(rule, "reply-") })
+			if want := step.Assistant == "exact"; kept != want {
+				t.Errorf("%s, reply %d: kept = %v, want %v: %v", loop.Dir, step.N, kept, want, err)
+			}
+		}
+	}
+}
+
+// replay sends two recorded requests, the first answered as recorded, and checks them as a run.
+func replay(t *testing.T, dir string, numbers ...int) error {
+	t.Helper()
+	srv := toolrunnertest.New()
+	for _, n := range numbers {
+		name := filepath.Join(dir, fmt.Sprintf("%03d", n))
+		body, err := os.ReadFile(name + ".request.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if stream, err := os.ReadFile(name + ".response.sse"); err == nil {
+			srv.Add(toolrunnertest.RawSSE(string(stream)))
+		} else if plain, err := os.ReadFile(name + ".response.json"); err == nil {
+			srv.Add(toolrunnertest.RawJSON(string(plain)))
+		}
+		post(srv, string(body))
+	}
+	return toolrunnertest.CheckRun(srv.Requests(), toolrunnertest.ValuesOnly())
 }
 
 func rules(err error) []string {

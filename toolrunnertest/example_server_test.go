@@ -63,3 +63,35 @@ func ExampleCheckRequest() {
 	// text-empty messages.2.content.0
 	// tool-result-missing messages.1
 }
+
+func ExampleCheckRun() {
+	srv := toolrunnertest.New(
+		toolrunnertest.Message(toolrunnertest.Thinking("The sum is 3.", "signature"), toolrunnertest.Say("3")),
+		toolrunnertest.Text("6"),
+	)
+	defer srv.Close()
+	client := srv.Client()
+	params := anthropic.MessageNewParams{
+		Model:     "claude-test",
+		MaxTokens: 100,
+		Messages:  []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock("1+2?"))},
+	}
+	reply, err := client.Messages.New(context.Background(), params)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	// This program keeps the text of the reply and loses its thinking.
+	params.Messages = append(
+		params.Messages,
+		anthropic.NewAssistantMessage(anthropic.NewTextBlock(reply.Content[1].Text)),
+		anthropic.NewUserMessage(anthropic.NewTextBlock("Twice that?")),
+	)
+	if _, err := client.Messages.New(context.Background(), params); err != nil {
+		fmt.Println(err)
+	}
+
+	fmt.Println(toolrunnertest.CheckRun(srv.Requests()))
+	// Output: requests.1.messages.1: 1 blocks instead of the reply's 2
+}

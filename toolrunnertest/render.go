@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -38,7 +39,9 @@ func (r Reply) render(q *Request, n int) response {
 	switch {
 	case s.raw != nil:
 		out = response{status: http.StatusOK, header: contentType(s.contentType), body: []string{*s.raw}}
-		if s.contentType != contentTypeSSE && json.Valid([]byte(*s.raw)) {
+		if s.contentType == contentTypeSSE {
+			out.message = accumulate(*s.raw)
+		} else if json.Valid([]byte(*s.raw)) {
 			out.message = json.RawMessage(*s.raw)
 		}
 	case s.failure != nil:
@@ -53,9 +56,7 @@ func (r Reply) render(q *Request, n int) response {
 	}
 	out.status = cmp.Or(s.code, out.status)
 	out.header.Set("request-id", requestID(n))
-	for key, values := range s.header {
-		out.header[key] = values
-	}
+	maps.Copy(out.header, s.header)
 	if out.status != http.StatusOK {
 		out.message = nil
 	}
@@ -168,8 +169,8 @@ func (u usage) fields(output int) string {
 		u.input, u.cacheCreation, u.cacheRead, output)
 }
 
-// event is one event of a stream. A raw block may span lines, data of an event must not; JSON lets every line break go
-// that is not part of a string, and a string has none.
+// event is one event of a stream. A raw block may span lines; each is a data line then, which readers join again.
 func event(name, data string) string {
-	return "event: " + name + "\ndata: " + strings.NewReplacer("\r", "", "\n", "").Replace(data) + "\n\n"
+	lines := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(data)
+	return "event: " + name + "\ndata: " + strings.ReplaceAll(lines, "\n", "\ndata: ") + "\n\n"
 }

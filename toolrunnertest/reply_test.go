@@ -3,6 +3,7 @@ package toolrunnertest_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -41,7 +42,7 @@ type seen struct {
 
 func see(m *anthropic.BetaMessage) seen {
 	s := seen{
-		ID: m.ID, Model: string(m.Model), StopReason: string(m.StopReason), StopSequence: m.StopSequence,
+		ID: m.ID, Model: m.Model, StopReason: string(m.StopReason), StopSequence: m.StopSequence,
 		StopDetails: m.StopDetails.Explanation, Container: m.Container.ID,
 		Input: m.Usage.InputTokens, Output: m.Usage.OutputTokens,
 		CacheCreation: m.Usage.CacheCreationInputTokens, CacheRead: m.Usage.CacheReadInputTokens,
@@ -111,7 +112,7 @@ func TestReplyIsTheSameMessageAsJSONAndAsStream(t *testing.T) {
 			toolrunnertest.Message(
 				toolrunnertest.ServerToolUse("srvtoolu_1", "web_search", `{"query":"sun"}`),
 				toolrunnertest.RawBlock(`{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[]}`),
-				toolrunnertest.RawBlock(`{"type":"from_the_future", "n":[1, 2]}`),
+				toolrunnertest.RawBlock("{\"type\":\"from_the_future\",\n\"n\":[1, 2]}"),
 				toolrunnertest.RawBlock(`{"type": "tool_use","id":"toolu_1","name":"f","input": {"a": 1},"caller":{"type":"code_execution_20250825","tool_id":"srvtoolu_0"}}`),
 			).StopReason("pause_turn"),
 			want(func(s *seen) {
@@ -119,7 +120,7 @@ func TestReplyIsTheSameMessageAsJSONAndAsStream(t *testing.T) {
 				s.Content = []string{
 					`{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query":"sun"}}`,
 					`{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[]}`,
-					`{"type":"from_the_future", "n":[1, 2]}`,
+					"{\"type\":\"from_the_future\",\n\"n\":[1, 2]}",
 					`{"type": "tool_use","id":"toolu_1","name":"f","input": {"a": 1},"caller":{"type":"code_execution_20250825","tool_id":"srvtoolu_0"}}`,
 				}
 			}),
@@ -197,7 +198,7 @@ func TestStatusIsTheAPIsError(t *testing.T) {
 		}
 		wantID := []string{"req_1", "req_2"}[i]
 		wantBody := `{"type":"error","error":{"type":"rate_limit_error","message":"Slow down"},"request_id":"` + wantID + `"}`
-		if got.StatusCode != 429 || got.RequestID != wantID || got.RawJSON() != wantBody {
+		if got.StatusCode != http.StatusTooManyRequests || got.RequestID != wantID || got.RawJSON() != wantBody {
 			t.Errorf("error %d = %d %s %s, want 429 %s %s", i, got.StatusCode, got.RequestID, got.RawJSON(), wantID, wantBody)
 		}
 		if after := got.Response.Header.Get("Retry-After"); after != "7" {

@@ -14,7 +14,7 @@ type Request struct {
 	// Status is the HTTP status of the answer; 0 as long as there is none.
 	Status int
 	// Reply is the message that was answered, as a plain reply has it, also where a stream was sent. It is nil if the
-	// answer was an error or came from RawSSE.
+	// answer was an error or not a whole message. A reply that the script broke off is here in full.
 	Reply json.RawMessage
 
 	broken bool // the reply did not arrive whole

@@ -131,7 +131,7 @@ func (c *runChecker) checkHistory(path string, before, q *Request) {
 		}
 		if !bytes.Equal(m, messages[i]) {
 			c.breach("history-changed", at, "the bytes differ from those of the request before: %s instead of %s", messages[i], m)
-			return
+			break
 		}
 	}
 	content := sendable(before.Reply)

@@ -138,7 +138,8 @@ func TestCheckRunWantsContainerToolsAndSystemKept(t *testing.T) {
 			"tools-changed requests.1.tools", "system-changed requests.1.system",
 		}},
 		{
-			"rule 7: changed on purpose", []turn{next(`"tools":[1],`), next(`"tools":[1,2],`)},
+			"rule 7: changed on purpose",
+			[]turn{next(`"tools":[1],`), next(`"tools":[1,2],`)},
 			[]toolrunnertest.RunOption{toolrunnertest.Reconfigured(1)},
 			nil,
 		},

@@ -3,6 +3,7 @@ package toolrunnertest
 import (
 	"context"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -12,9 +13,7 @@ import (
 // send writes the response. Where the script breaks the connection, or the client has, it panics with
 // [http.ErrAbortHandler], which is how a handler makes a server close the connection.
 func (out response) send(ctx context.Context, w http.ResponseWriter) {
-	for key, values := range out.header {
-		w.Header()[key] = values
-	}
+	maps.Copy(w.Header(), out.header)
 	whole := strings.Join(out.body, "")
 	if out.header.Get("Content-Type") != contentTypeSSE {
 		w.Header().Set("Content-Length", strconv.Itoa(len(whole)))

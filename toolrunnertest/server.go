@@ -55,6 +55,7 @@ func New(replies ...Reply) *Server {
 				s.open.Add(1)
 			case http.StateClosed:
 				s.open.Done()
+			default: // the connection stays open
 			}
 		},
 	}

@@ -86,7 +86,7 @@ func TestInvalidRequestIsRefusedAndFailsTheTest(t *testing.T) {
 	srv := toolrunnertest.NewServer(tb, toolrunnertest.Text("a"))
 	res := post(srv, `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":[{"type":"text","text":""}]}]}`)
 	want := `{"type":"error","error":{"type":"invalid_request_error","message":"messages.0.content.0: text content blocks must be non-empty"},"request_id":"req_1"}`
-	if got := read(t, res); res.StatusCode != 400 || got != want {
+	if got := read(t, res); res.StatusCode != http.StatusBadRequest || got != want {
 		t.Errorf("answer = %d %s, want 400 %s", res.StatusCode, got, want)
 	}
 	wantErrors := []string{"toolrunnertest: request 1 is invalid: messages.0.content.0: text content blocks must be non-empty"}
@@ -120,7 +120,7 @@ func TestScriptThatRunsOutFailsTheTest(t *testing.T) {
 	srv := toolrunnertest.NewServer(tb, toolrunnertest.Text("a"))
 	post(srv, plainBody)
 	res := post(srv, plainBody)
-	if body := read(t, res); res.StatusCode != 400 || !strings.Contains(body, "the script has no reply left for request 2") {
+	if body := read(t, res); res.StatusCode != http.StatusBadRequest || !strings.Contains(body, "the script has no reply left for request 2") {
 		t.Errorf("answer = %d %s", res.StatusCode, body)
 	}
 	if want := []string{"toolrunnertest: the script has no reply left for request 2"}; !cmp.Equal(tb.errors, want) {
@@ -194,11 +194,13 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 	}{
 		{"never used", func(*testing.T, *toolrunnertest.Server, anthropic.Client) {}},
 		{"idle", func(t *testing.T, _ *toolrunnertest.Server, client anthropic.Client) {
+			t.Helper()
 			if _, err := client.Beta.Messages.New(t.Context(), params()); err != nil {
 				t.Error(err)
 			}
 		}},
 		{"stream closed early", func(t *testing.T, _ *toolrunnertest.Server, client anthropic.Client) {
+			t.Helper()
 			events := client.Beta.Messages.NewStreaming(t.Context(), params())
 			if !events.Next() {
 				t.Error(events.Err())
@@ -208,6 +210,7 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 			}
 		}},
 		{"closed while a request waits", func(t *testing.T, srv *toolrunnertest.Server, client anthropic.Client) {
+			t.Helper()
 			go func() {
 				synctest.Wait()
 				srv.Close()

@@ -189,21 +189,20 @@ func TestCutAtAnyByteIsAnErrorAndNeverHangs(t *testing.T) {
 	reply := toolrunnertest.Message(toolrunnertest.Say("añ"), toolrunnertest.Call("toolu_1", "f", `{"a":1}`)).Chunk(0)
 	srv := toolrunnertest.NewServer(t, reply, reply)
 	plainSize, streamSize := len(read(t, post(srv, plainBody))), len(read(t, post(srv, streamBody)))
+	client := srv.Client()
 	for n := range plainSize {
 		srv.Add(reply.CutAt(n))
-		client := srv.Client()
 		if message, err := client.Beta.Messages.New(t.Context(), params()); err == nil {
 			t.Errorf("JSON cut at byte %d: no error, message %s", n, message.RawJSON())
 		}
 	}
 	for n := range streamSize {
 		srv.Add(reply.CutAt(n))
-		if _, err := stream(t.Context(), srv.Client()); !errors.Is(err, io.ErrUnexpectedEOF) {
+		if _, err := stream(t.Context(), client); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("stream cut at byte %d: error = %v, want %v", n, err, io.ErrUnexpectedEOF)
 		}
 	}
 	srv.Add(reply.CutAt(plainSize+100), reply.CutAt(streamSize+100))
-	client := srv.Client()
 	if _, err := client.Beta.Messages.New(t.Context(), params()); err != nil {
 		t.Errorf("JSON cut after its end: %v", err)
 	}
