@@ -340,3 +340,13 @@ func rawContent(t *testing.T, message json.RawMessage) json.RawMessage {
 	}
 	return m.Content
 }
+
+// wantAs fails the test unless err is a T, which it returns.
+func wantAs[T error](t *testing.T, err error) T {
+	t.Helper()
+	var target T
+	if !errors.As(err, &target) {
+		t.Fatalf("error = %v (%T), want a %T", err, err, target)
+	}
+	return target
+}
