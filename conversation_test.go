@@ -341,6 +341,8 @@ func rawContent(t *testing.T, message json.RawMessage) json.RawMessage {
 	return m.Content
 }
 
+func rawJSON(s string) json.RawMessage { return json.RawMessage(s) }
+
 // wantAs fails the test unless err is a T, which it returns.
 func wantAs[T error](t *testing.T, err error) T {
 	t.Helper()
