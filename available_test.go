@@ -282,3 +282,24 @@ func TestDefinitionsInParamsAreKept(t *testing.T) {
 		t.Errorf("tools = %s\nwant    %s", got, want)
 	}
 }
+
+// E48: what a handler changes counts for the calls that have not begun, those of
+// its own turn too.
+func TestChangesByAHandlerCountForTheCallsAfterIt(t *testing.T) {
+	var c *conversation
+	load := raw("load", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
+		c.RemoveToolsByNames("work")
+		c.addTools(t, says("more", "more ran"))
+		return toolrunner.TextResult("loaded"), nil
+	})
+	params := asking("hi")
+	params.MaxConcurrency = 1
+	call := toolrunnertest.Call
+	c = converse(t, params, tools(load, says("work", "ran")), toolrunnertest.Message(
+		call("a", "work", `{}`), call("b", "load", `{}`), call("c", "work", `{}`), call("d", "more", `{}`),
+	), toolrunnertest.Text("done"))
+	c.run(t)
+	wantSuccess(t, c.request(t, -1), "a", "ran")
+	wantFailure(t, c.request(t, -1), "c", "Error: Tool 'work' not found")
+	wantSuccess(t, c.request(t, -1), "d", "more ran")
+}

@@ -120,7 +120,7 @@ func (c *conversation) request(t *testing.T, i int) *toolrunnertest.Request {
 	return requests[i]
 }
 
-// wantRequests compares the shapes of the messages of the last request.
+// wantShape compares the shapes of the messages of the last request.
 func (c *conversation) wantShape(t *testing.T, want ...string) {
 	t.Helper()
 	if diff := cmp.Diff(want, shape(c.request(t, -1).Messages())); diff != "" {
@@ -341,6 +341,7 @@ func rawContent(t *testing.T, message json.RawMessage) json.RawMessage {
 	return m.Content
 }
 
+// rawJSON is JSON as it stands.
 func rawJSON(s string) json.RawMessage { return json.RawMessage(s) }
 
 // wantAs fails the test unless err is a T, which it returns.

@@ -309,3 +309,29 @@ func TestHandlersFindTheirCallInTheirContext(t *testing.T) {
 		t.Error("CallFrom() found a call in a context that is of none")
 	}
 }
+
+// E210, E211, E214: members of a toolset are not looked up by their bare name.
+func TestMembersOfAToolsetAreNotFoundByTheirBareName(t *testing.T) {
+	var ran journal
+	c := converse(t, asking("hi"), tools(ran.tool("work")), toolrunnertest.Message(
+		toolrunnertest.RawBlock(`{"type":"tool_use","id":"a","name":"work","toolset_name":"set","input":{}}`)), toolrunnertest.Text("done"))
+	c.run(t)
+	ran.want(t)
+	wantFailure(t, c.request(t, -1), "a", "Error: Toolset 'set' member 'work' not found")
+	if got := string(c.request(t, -1).ToolResult("a")); !strings.Contains(got, `"toolset_name":"set"`) {
+		t.Errorf("the result does not name its toolset: %s", got)
+	}
+}
+
+// B068: a call without a name fails like one of an unknown tool, and what goes
+// back is a request that the API takes.
+func TestCallWithoutANameDoesNotBlockTheConversation(t *testing.T) {
+	c := newConversation(t, toolrunnertest.Message(
+		toolrunnertest.Call("a", "", `{}`), toolrunnertest.Call("b", "work", `{}`)), toolrunnertest.Text("done"))
+	c.Runner = c.runner(t, asking("hi"), says("work", "ran"))
+	c.run(t)
+	wantSuccess(t, c.request(t, -1), "b", "ran")
+	if _, failed := resultText(t, c.request(t, -1), "a"); !failed {
+		t.Error("the call without a name did not fail")
+	}
+}

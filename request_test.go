@@ -286,3 +286,22 @@ func TestPrefixOfEveryRequestStaysAsItWas(t *testing.T) {
 		}
 	}
 }
+
+// A body that is an error in spite of its status is the API's error.
+func TestErrorWithStatus200IsAnError(t *testing.T) {
+	for name, body := range map[string]string{
+		"the API's":                `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`,
+		"without a top-level type": `{"error":{"type":"overloaded_error","message":"Overloaded"}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newConversation(t, toolrunnertest.RawJSON(body), toolrunnertest.Text("done"))
+			c.Runner = c.runner(t, asking("hi"))
+			_, err := c.tryRun(t.Context(), nil)
+			if got := wantAs[*anthropic.Error](t, err); !strings.Contains(got.Error(), "Overloaded") {
+				t.Errorf("error = %v, want one that says Overloaded", err)
+			}
+			c.run(t)
+			c.wantHistory(t, "user 'hi'", "assistant 'done'")
+		})
+	}
+}

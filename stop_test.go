@@ -147,3 +147,31 @@ func TestEndlessPausesEndAtMaxIterations(t *testing.T) {
 	}
 	c.wantHistory(t, "user 'hi'", "assistant 'thinking'", "assistant 'thinking'", "assistant 'thinking'")
 }
+
+// Promise 1: a reply that ended while a server tool had no result yet does not
+// make the conversation unusable.
+func TestUnfinishedServerToolUseDoesNotBlockTheConversation(t *testing.T) {
+	for _, reason := range []string{"max_tokens", "refusal", "end_turn"} {
+		t.Run(reason, func(t *testing.T) {
+			c := newConversation(t, toolrunnertest.Message(
+				toolrunnertest.Say("let me search"), toolrunnertest.ServerToolUse("s", "web_search", `{}`),
+			).StopReason(reason), toolrunnertest.Text("ok"))
+			c.Runner = c.runner(t, asking("hi"))
+			c.run(t)
+			c.append(t, user("go on"))
+			c.run(t)
+		})
+	}
+}
+
+// The calls of a follow-up that ends in an assistant message run, as those of
+// the messages given to New do.
+func TestFollowUpThatEndsInCallsRunsThem(t *testing.T) {
+	var ran journal
+	c := converse(t, asking("hi"), tools(ran.tool("work")), toolrunnertest.Text("one"), toolrunnertest.Text("two"))
+	c.run(t)
+	c.append(t, user("now"), rawMessage(callAB))
+	c.run(t)
+	ran.wantSorted(t, "a", "b")
+	c.wantShape(t, "user 'hi'", "assistant 'one'", "user 'now'", "assistant call(a) call(b)", "user result(a) result(b)")
+}
