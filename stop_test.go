@@ -7,14 +7,16 @@ import (
 	"github.com/toolrunner/toolrunner/toolrunnertest"
 )
 
+// What follows a reply.
+const (
+	ends    = "ends"
+	runs    = "runs the calls"
+	resumes = "resumes"
+)
+
 // E1-E12: what follows a reply depends on its stop reason alone, except that a
 // reply that stops for calls needs to have some.
 func TestStopReasonDecidesWhatFollows(t *testing.T) {
-	const (
-		ends    = "ends"
-		runs    = "runs the calls"
-		resumes = "resumes"
-	)
 	tests := []struct {
 		reason        string
 		with, without string // client calls
@@ -55,27 +57,31 @@ func TestStopReasonDecidesWhatFollows(t *testing.T) {
 					t.Errorf("%d turns, want %d", len(turns), len(script))
 				}
 				c.wantOutcome(t, outcome)
-				reply := "assistant server_tool_use web_search_tool_result"
-				if withCall {
-					reply += " call(toolu_1)"
-				}
-				switch want {
-				case runs:
-					ran.want(t, "toolu_1")
-					c.wantShape(t, "user 'hi'", reply, "user result(toolu_1)")
-				case resumes:
-					ran.want(t)
-					c.wantShape(t, "user 'hi'", reply)
-				default:
-					ran.want(t)
-					history := []string{"user 'hi'", reply}
-					if withCall {
-						history = append(history, "user error(toolu_1)")
-					}
-					c.wantHistory(t, history...)
-				}
+				wantFollowed(t, c, &ran, want, withCall)
 			})
 		}
+	}
+}
+
+// wantFollowed checks what followed the reply that TestStopReasonDecidesWhatFollows scripts.
+func wantFollowed(t *testing.T, c *conversation, ran *journal, what string, withCall bool) {
+	t.Helper()
+	reply := "assistant server_tool_use web_search_tool_result"
+	history := []string{"user 'hi'", reply}
+	if withCall {
+		reply += " call(toolu_1)"
+		history = []string{"user 'hi'", reply, "user error(toolu_1)"}
+	}
+	switch what {
+	case runs:
+		ran.want(t, "toolu_1")
+		c.wantShape(t, "user 'hi'", reply, "user result(toolu_1)")
+	case resumes:
+		ran.want(t)
+		c.wantShape(t, "user 'hi'", reply)
+	default:
+		ran.want(t)
+		c.wantHistory(t, history...)
 	}
 }
 
