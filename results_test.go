@@ -1,0 +1,182 @@
+package toolrunner_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/anthropics/anthropic-sdk-go/v2"
+
+	"github.com/toolrunner/toolrunner"
+	"github.com/toolrunner/toolrunner/toolrunnertest"
+)
+
+type content = anthropic.BetaToolResultBlockParamContentUnion
+
+func text(s string) content { return content{OfText: &anthropic.BetaTextBlockParam{Text: s}} }
+
+// E64-E66, E70, E73, E74, E76, G28, B044, B105: what goes out for what a handler returns.
+func TestWhatAHandlerReturnsGoesOutAsAValidResult(t *testing.T) {
+	const head = `{"type":"tool_result","tool_use_id":"a"`
+	tests := []struct {
+		name   string
+		result *toolrunner.Result
+		err    error
+		want   string
+	}{
+		{"text", toolrunner.TextResult("hi"), nil, head + `,"content":[{"type":"text","text":"hi"}]}`},
+		{"nil", nil, nil, head + `}`},
+		{"no content", &toolrunner.Result{}, nil, head + `}`},
+		{"empty slice", &toolrunner.Result{Content: []content{}}, nil, head + `}`},
+		{"zero union", &toolrunner.Result{Content: []content{{}}}, nil, head + `}`},
+		{"empty text", toolrunner.TextResult(""), nil, head + `}`},
+		{"zero union beside text", &toolrunner.Result{Content: []content{{}, text("x"), {}}}, nil, head + `,"content":[{"type":"text","text":"x"}]}`},
+		{"failed without content", &toolrunner.Result{IsError: true}, nil, head + `,"content":[{"type":"text","text":"Error: the tool failed without saying why."}],"is_error":true}`},
+		{"failed with empty text", toolrunner.ErrorResult(""), nil, head + `,"content":[{"type":"text","text":"Error: the tool failed without saying why."}],"is_error":true}`},
+		{"failed text as given", toolrunner.ErrorResult("no such city"), nil, head + `,"content":[{"type":"text","text":"no such city"}],"is_error":true}`},
+		{"error", nil, errBroken, head + `,"content":[{"type":"text","text":"Error: broken"}],"is_error":true}`},
+		{"error without text", nil, errors.New(""), head + `,"content":[{"type":"text","text":"Error: the tool failed without saying why."}],"is_error":true}`},
+		{"error of space", nil, errors.New(" \n"), head + `,"content":[{"type":"text","text":"Error: the tool failed without saying why."}],"is_error":true}`},
+		{
+			"content beside an error", toolrunner.TextResult("half"), errBroken,
+			head + `,"content":[{"type":"text","text":"half"},{"type":"text","text":"Error: broken"}],"is_error":true}`,
+		},
+		{
+			"cache control", &toolrunner.Result{Content: []content{text("x")}, CacheControl: anthropic.NewBetaCacheControlEphemeralParam()}, nil,
+			head + `,"content":[{"type":"text","text":"x"}],"cache_control":{"type":"ephemeral"}}`,
+		},
+		{"control characters", toolrunner.TextResult("\x00\"\\\n<&>\u2028"), nil, head + `,"content":[{"type":"text","text":"\u0000\"\\\n<&>` + "\u2028" + `"}]}`},
+		{"invalid UTF-8", toolrunner.TextResult("a\xffb"), nil, head + `,"content":[{"type":"text","text":"a` + "\ufffd" + `b"}]}`},
+		{"the private cause stays private", &toolrunner.Result{Content: []content{text("x")}, IsError: true, Err: errors.New("secret")}, nil, head + `,"content":[{"type":"text","text":"x"}],"is_error":true}`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			work := raw("work", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) { return test.result, test.err })
+			c := converse(t, asking("hi"), tools(work), calls("work", "a"), toolrunnertest.Text("done"))
+			c.run(t)
+			if got := string(c.request(t, -1).ToolResult("a")); got != test.want {
+				t.Errorf("result = %s\nwant     %s", got, test.want)
+			}
+		})
+	}
+}
+
+// E65: content of every kind is passed on in order.
+func TestContentOfEveryKindIsPassedOnInOrder(t *testing.T) {
+	blocks := []content{
+		text("one"),
+		{OfImage: &anthropic.BetaImageBlockParam{Source: anthropic.BetaImageBlockParamSourceUnion{OfBase64: &anthropic.BetaBase64ImageSourceParam{Data: "AA==", MediaType: "image/png"}}}},
+		{OfDocument: &anthropic.BetaRequestDocumentBlockParam{Source: anthropic.BetaRequestDocumentBlockSourceUnionParam{OfText: &anthropic.BetaPlainTextSourceParam{Data: "doc"}}}},
+		{OfSearchResult: &anthropic.BetaSearchResultBlockParam{Source: "s", Title: "t", Content: []anthropic.BetaTextBlockParam{{Text: "x"}}}},
+		{OfToolReference: &anthropic.BetaToolReferenceBlockParam{ToolName: "work"}},
+		text("two"),
+	}
+	work := raw("work", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
+		return &toolrunner.Result{Content: blocks}, nil
+	})
+	c := converse(t, asking("hi"), tools(work), calls("work", "a"), toolrunnertest.Text("done"))
+	c.run(t)
+	var kinds []string
+	for _, b := range wireBlocks(rawContent(t, c.request(t, -1).ToolResult("a"))) {
+		kinds = append(kinds, b.Type)
+	}
+	if got, want := strings.Join(kinds, " "), "text image document search_result tool_reference text"; got != want {
+		t.Errorf("content = %s, want %s", got, want)
+	}
+}
+
+// E72, B114: what the model reads of an error is bounded and valid.
+func TestErrorTextIsBoundedAndValid(t *testing.T) {
+	const most = len("Error: ") + 4096 + len("...")
+	for name, long := range map[string]string{
+		"ASCII": strings.Repeat("x", 1<<20), "wide": strings.Repeat("\U0001F600", 1<<18), "invalid": strings.Repeat("\xff", 1<<20),
+		"wide, cut inside a character": "x" + strings.Repeat("\U0001F600", 1<<18),
+	} {
+		t.Run(name, func(t *testing.T) {
+			work := raw("work", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) { return nil, errors.New(long) })
+			c := converse(t, asking("hi"), tools(work), calls("work", "a"), toolrunnertest.Text("done"))
+			c.run(t)
+			got, failed := resultText(t, c.request(t, -1), "a")
+			if n := utf8.RuneCountInString(got); !failed || n > most || n < 4000 && name != "invalid" {
+				t.Errorf("the text has %d characters, failed %v; want about 4096 and no more, failed", n, failed)
+			}
+			if !strings.HasPrefix(got, "Error: "+string([]rune(strings.ToValidUTF8(long[:8], "\ufffd"))[:1])) {
+				t.Errorf("the text begins with %.20q", got)
+			}
+			if name != "invalid" && strings.Contains(got, "\ufffd") {
+				t.Errorf("the text holds a replacement character: %.20q ... %q", got, got[len(got)-20:])
+			}
+		})
+	}
+}
+
+type cyclic struct {
+	Next *cyclic `json:"next"`
+}
+
+// B038, B105: what a typed tool returns is JSON without escapes for HTML, or an
+// error result.
+func TestOutputsOfTypedTools(t *testing.T) {
+	loop := &cyclic{}
+	loop.Next = loop
+	type none struct{}
+	tests := []struct {
+		name   string
+		tool   *toolrunner.Tool
+		want   string
+		failed bool
+	}{
+		{"string", typed(func() (string, error) { return "plain", nil }), "plain", false},
+		{"struct", typed(func() (struct{ Code string }, error) { return struct{ Code string }{"if a<b && c>d {"}, nil }), `{"Code":"if a<b && c>d {"}`, false},
+		{"number", typed(func() (int64, error) { return 9007199254740993, nil }), "9007199254740993", false},
+		{"nil slice", typed(func() ([]string, error) { return nil, nil }), "null", false},
+		{"nil *Result", typed(func() (*toolrunner.Result, error) { return (*toolrunner.Result)(nil), nil }), "", false},
+		{"nil any", typed(func() (any, error) { return none{}, nil }), "{}", false},
+		{"*Result", typed(func() (*toolrunner.Result, error) { return toolrunner.ErrorResult("no"), nil }), "no", true},
+		{"block", typed(func() (content, error) { return text("block"), nil }), "block", false},
+		{"blocks", typed(func() ([]content, error) { return []content{text("a"), text("b")}, nil }), "ab", false},
+		{"blocks beside an error", typed(func() ([]content, error) { return []content{text("a")}, errBroken }), "aError: broken", true},
+		{"a string beside an error", typed(func() (string, error) { return "half", errBroken }), "Error: broken", true},
+		{"NaN", typed(func() (float64, error) { return math.NaN(), nil }), "Error: the tool's result is not JSON: json: unsupported value: NaN", true},
+		{"channel", typed(func() (chan int, error) { return make(chan int), nil }), "Error: the tool's result is not JSON: json: unsupported type: chan int", true},
+		{"5 MB", typed(func() (string, error) { return strings.Repeat("x", 5<<20), nil }), strings.Repeat("x", 5<<20), false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			c := converse(t, asking("hi"), tools(test.tool), calls("work", "a"), toolrunnertest.Text("done"))
+			c.run(t)
+			got, failed := resultText(t, c.request(t, -1), "a")
+			if got != test.want || failed != test.failed {
+				t.Errorf("result = %.200q, failed %v; want %.200q, failed %v", got, failed, test.want, test.failed)
+			}
+		})
+	}
+	t.Run("cycle", func(t *testing.T) {
+		c := converse(t, asking("hi"), tools(typed(func() (*cyclic, error) { return loop, nil })), calls("work", "a"), toolrunnertest.Text("done"))
+		c.run(t)
+		if got, failed := resultText(t, c.request(t, -1), "a"); !failed || !strings.Contains(got, "cycle") {
+			t.Errorf("result = %.200q, failed %v; want one that tells of the cycle, failed", got, failed)
+		}
+	})
+}
+
+// typed is a tool "work" without input.
+func typed[Out any](run func() (Out, error)) *toolrunner.Tool {
+	return toolrunner.NewTool("work", "", func(context.Context, struct{}) (Out, error) { return run() })
+}
+
+// A result of raw JSON goes out as it is, and one that is broken fails its call.
+func TestBrokenContentFailsTheCall(t *testing.T) {
+	broken := anthropic.BetaTextBlockParam{Text: "x"}
+	broken.SetExtraFields(map[string]any{"meta": math.Inf(1)})
+	c := converse(t, asking("hi"), tools(raw("work", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
+		return &toolrunner.Result{Content: []content{{OfText: &broken}}}, nil
+	})), calls("work", "a"), toolrunnertest.Text("done"))
+	c.run(t)
+	if got, failed := resultText(t, c.request(t, -1), "a"); !failed || !strings.HasPrefix(got, "Error: the tool's result could not be encoded: ") {
+		t.Errorf("result = %q, failed %v", got, failed)
+	}
+}

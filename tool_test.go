@@ -1,0 +1,224 @@
+package toolrunner_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/anthropics/anthropic-sdk-go/v2"
+
+	"github.com/toolrunner/toolrunner"
+	"github.com/toolrunner/toolrunner/toolrunnertest"
+)
+
+type weatherInput struct {
+	City string   `json:"city" jsonschema:"required,description=Name of the city"`
+	Days *int64   `json:"days,omitempty"`
+	Tags []string `json:"tags,omitempty"`
+}
+
+// E57-E62, G23: input that breaks the schema does not reach the handler, and the
+// model reads which field is wrong.
+func TestInputThatBreaksTheSchemaDoesNotReachTheHandler(t *testing.T) {
+	tests := []struct {
+		name, input string
+		want        []string // in the failed result; nil if the call runs
+	}{
+		{"good", `{"city":"Paris","days":9007199254740993}`, nil},
+		{"missing field", `{}`, []string{"city"}},
+		{"wrong type", `{"city":7}`, []string{"city", "string"}},
+		{"wrong type of an element", `{"city":"Paris","tags":["a",1]}`, []string{"tags", "1"}},
+		{"fraction", `{"city":"Paris","days":1.5}`, []string{"days", "integer"}},
+		{"unknown field", `{"city":"Paris","town":"x"}`, []string{"town"}},
+		{"list", `[]`, []string{"not a JSON object"}},
+		{"null", `null`, []string{"not a JSON object"}},
+		{"string", `"{\"city\":\"Paris\"}"`, []string{"not a JSON object", "Paris"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var ran journal
+			weather := toolrunner.NewTool("weather", "", func(_ context.Context, in weatherInput) (string, error) {
+				ran.add("%s", in.City)
+				return "sunny", nil
+			})
+			c := newConversation(t, toolrunnertest.Message(toolrunnertest.RawBlock(
+				`{"type":"tool_use","id":"a","name":"weather","input":`+test.input+`}`)), toolrunnertest.Text("done"))
+			c.Runner = c.runner(t, asking("hi"), weather)
+			c.run(t)
+			if test.want == nil {
+				ran.want(t, "Paris")
+				wantSuccess(t, c.request(t, -1), "a", "sunny")
+				return
+			}
+			ran.want(t)
+			text, failed := resultText(t, c.request(t, -1), "a")
+			for _, want := range test.want {
+				if !failed || !strings.Contains(text, want) {
+					t.Errorf("result = %q, failed %v; want %q in it, failed", text, failed, want)
+				}
+			}
+		})
+	}
+}
+
+// E62: the schema that is derived has what strict mode asks for, and no more.
+func TestDerivedSchemaIsSent(t *testing.T) {
+	weather := toolrunner.NewTool("weather", "Tells the weather.", func(context.Context, weatherInput) (string, error) { return "", nil })
+	bare := toolrunner.NewTool("bare", "", func(context.Context, struct{}) (string, error) { return "", nil })
+	weather.Definition.Strict = anthropic.Bool(true)
+	c := converse(t, asking("hi"), tools(weather, bare), toolrunnertest.Text("done"))
+	c.run(t)
+	var sent []struct {
+		Description *string
+		Strict      bool
+		InputSchema map[string]json.RawMessage `json:"input_schema"`
+	}
+	if err := json.Unmarshal(c.request(t, 0).Field("tools"), &sent); err != nil || len(sent) != 2 {
+		t.Fatalf("tools = %s, %v", c.request(t, 0).Field("tools"), err)
+	}
+	schema := sent[0].InputSchema
+	if !sent[0].Strict || string(schema["required"]) != `["city"]` || string(schema["additionalProperties"]) != "false" || schema["$schema"] != nil {
+		t.Errorf("weather is sent as %s", c.request(t, 0).Field("tools"))
+	}
+	if sent[1].Description != nil { // G26
+		t.Errorf("a tool without a description is sent with %q", *sent[1].Description)
+	}
+}
+
+// E59, G16: a raw tool gets its input unchecked, as the API sent it.
+func TestRawToolsGetTheirInputAsItCame(t *testing.T) {
+	const input = `{"z":9007199254740993, "a":"\u003c"}`
+	var got []string
+	schema := []byte(`{"type":"object","properties":{"z":{"type":"string"}},"required":["missing"]}`)
+	bytesTool, err := toolrunner.NewBetaToolFromBytes("bytes", "", schema,
+		func(_ context.Context, in json.RawMessage) (content, error) {
+			got = append(got, string(in))
+			return text("ok"), nil
+		})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rawTool := raw("raw", func(_ context.Context, call *toolrunner.Call) (*toolrunner.Result, error) {
+		got = append(got, string(call.Input))
+		return toolrunner.TextResult("ok"), nil
+	})
+	foreign := &foreignTool{name: "foreign", execute: func(in json.RawMessage) ([]content, error) {
+		got = append(got, string(in))
+		return []content{text("ok")}, nil
+	}}
+	params := asking("hi")
+	params.MaxConcurrency = 1
+	call := func(id, name string) toolrunnertest.Block {
+		return toolrunnertest.RawBlock(`{"type":"tool_use","id":"` + id + `","name":"` + name + `","input":` + input + `}`)
+	}
+	c := converse(t, params, []anthropic.BetaTool{bytesTool, rawTool, foreign},
+		toolrunnertest.Message(call("a", "bytes"), call("b", "raw"), call("c", "foreign")), toolrunnertest.Text("done"))
+	c.run(t)
+	if len(got) != 3 || got[0] != input || got[1] != input || got[2] != input {
+		t.Errorf("inputs = %q, want %q three times", got, input)
+	}
+}
+
+// foreignTool is a tool that is not ours.
+type foreignTool struct {
+	name    string
+	execute func(json.RawMessage) ([]content, error)
+}
+
+func (f *foreignTool) Name() string        { return f.name }
+func (f *foreignTool) Description() string { return "" }
+func (f *foreignTool) InputSchema() anthropic.BetaToolInputSchemaParam {
+	return anthropic.BetaToolInputSchemaParam{}
+}
+
+func (f *foreignTool) Execute(_ context.Context, in json.RawMessage) ([]content, error) {
+	return f.execute(in)
+}
+
+// Any BetaTool runs, and what it returns follows the same rules as that of ours.
+func TestForeignToolsRun(t *testing.T) {
+	tests := []struct {
+		name    string
+		execute func(json.RawMessage) ([]content, error)
+		want    string
+		failed  bool
+	}{
+		{"content", func(json.RawMessage) ([]content, error) { return []content{text("x"), text("y")}, nil }, "xy", false},
+		{"nothing", func(json.RawMessage) ([]content, error) { return nil, nil }, "", false},
+		{"error", func(json.RawMessage) ([]content, error) { return nil, errBroken }, "Error: broken", true},
+		{"content beside an error", func(json.RawMessage) ([]content, error) { return []content{text("x")}, errBroken }, "xError: broken", true},
+		{"panic", func(json.RawMessage) ([]content, error) { panic("x") }, "Error: the tool failed unexpectedly.", true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			c := converse(t, asking("hi"), []anthropic.BetaTool{&foreignTool{"work", test.execute}}, calls("work", "a"), toolrunnertest.Text("done"))
+			c.run(t)
+			if got, failed := resultText(t, c.request(t, -1), "a"); got != test.want || failed != test.failed {
+				t.Errorf("result = %q, failed %v; want %q, failed %v", got, failed, test.want, test.failed)
+			}
+		})
+	}
+}
+
+// A Tool works with any runner that takes a BetaTool.
+func TestToolExecutesOnItsOwn(t *testing.T) {
+	weather := toolrunner.NewTool("weather", "d", func(_ context.Context, in weatherInput) (*toolrunner.Result, error) {
+		if in.City == "" {
+			return toolrunner.ErrorResult("which city?"), nil
+		}
+		return toolrunner.TextResult("sunny in " + in.City), nil
+	})
+	if got, err := weather.Execute(t.Context(), json.RawMessage(`{"city":"Paris"}`)); err != nil || len(got) != 1 || got[0].OfText.Text != "sunny in Paris" {
+		t.Errorf("Execute() = %v, %v; want one block", got, err)
+	}
+	for _, input := range []string{`{}`, `{"city":1}`, `[]`, `null`, ``, `{"city":""}`} {
+		if got, err := weather.Execute(t.Context(), json.RawMessage(input)); err == nil {
+			t.Errorf("Execute(%q) = %v, want an error", input, got)
+		}
+	}
+}
+
+// A type without a schema is a fault of the program, and the message names the tool.
+func TestNewToolPanicsOnATypeWithoutASchema(t *testing.T) {
+	defer func() {
+		if got, ok := recover().(string); !ok || !strings.HasPrefix(got, `toolrunner: tool "bad": `) {
+			t.Errorf("NewTool panicked with %v, want one that names the tool", got)
+		}
+	}()
+	toolrunner.NewTool("bad", "", func(context.Context, struct{ C chan int }) (string, error) { return "", nil })
+}
+
+// What comes from data is an error: the official constructors, and New for the
+// one that returns none.
+func TestBadSchemasAreErrors(t *testing.T) {
+	handler := func(context.Context, weatherInput) (content, error) { return text(""), nil }
+	for _, schema := range []string{``, `[]`, `{"type":"string"}`, `{"anyOf":[{"type":"object"}],"type":"object"}`, `{"type":`} {
+		if _, err := toolrunner.NewBetaToolFromBytes("bad", "", []byte(schema), handler); err == nil || !strings.Contains(err.Error(), `"bad"`) {
+			t.Errorf("NewBetaToolFromBytes(%s) error = %v, want one that names the tool", schema, err)
+		}
+	}
+	if _, err := toolrunner.NewBetaToolFromJSONSchema("bad", "", func(context.Context, func()) (content, error) { return text(""), nil }); err == nil {
+		t.Error("NewBetaToolFromJSONSchema() of a func: error = nil, want one")
+	}
+	tool := toolrunner.NewBetaTool("bad", "", anthropic.BetaToolInputSchemaParam{ExtraFields: map[string]any{"anyOf": []any{}}}, handler)
+	c := newConversation(t)
+	if _, err := toolrunner.New(&c.client.Beta.Messages, []anthropic.BetaTool{tool}, asking("hi")); err == nil || !strings.Contains(err.Error(), `"bad"`) {
+		t.Errorf("New() with a bad schema: error = %v, want one that names the tool", err)
+	}
+}
+
+// Validation can be turned off; input that cannot be decoded still fails.
+func TestValidationCanBeTurnedOff(t *testing.T) {
+	weather := toolrunner.NewTool("weather", "", func(_ context.Context, in weatherInput) (string, error) { return "in " + in.City, nil })
+	params := asking("hi")
+	params.Validate = toolrunner.ValidateOff
+	c := converse(t, params, tools(weather), toolrunnertest.Message(
+		toolrunnertest.Call("a", "weather", `{"days":1}`), toolrunnertest.Call("b", "weather", `{"city":1}`),
+	), toolrunnertest.Text("done"))
+	c.run(t)
+	wantSuccess(t, c.request(t, -1), "a", "in ")
+	if text, failed := resultText(t, c.request(t, -1), "b"); !failed || !strings.Contains(text, "city") {
+		t.Errorf("result = %q, failed %v; want one that names city, failed", text, failed)
+	}
+}
