@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolrunner/toolrunner"
 	"github.com/toolrunner/toolrunner/toolrunnertest"
 )
 
@@ -46,6 +47,8 @@ func TestStreamOddities(t *testing.T) {
 		{"the input of the start counts without deltas", []string{evStart, evBlock(0, used+`{"q":"x"}}`), evInput(0, ""), evEnd0, evCalled, evStop},
 			`[` + used + `{"q":"x"}}]`, []string{`{"q":"x"}`}},
 		{"the start has no input", []string{evStart, evBlock(0, `{"type":"tool_use","id":"toolu_1","name":"act"}`), evInput(0, `{"q":1}`), evEnd0, evCalled, evStop},
+			`[` + used + `{"q":1}}]`, []string{`{"q":1}`}},
+		{"the start has its input twice", []string{evStart, evBlock(0, used+`{},"input":{}}`), evInput(0, `{"q":1}`), evEnd0, evCalled, evStop},
 			`[` + used + `{"q":1}}]`, []string{`{"q":1}`}},
 		{"the first index is 1", []string{evStart, evBlock(1, used+`{}}`), evInput(1, `{"q":1}`), evCalled, evStop}, `[` + used + `{"q":1}}]`, []string{`{"q":1}`}},
 		{"indexes have a gap, and blocks begin out of order", []string{evStart, evBlock(7, used+`{}}`), evBlock(2, `{"type":"text","text":"a"}`),
@@ -127,6 +130,51 @@ func TestInputThatIsNoObjectNeverRuns(t *testing.T) {
 			}
 			if !result.IsError || len(result.Content) != 1 || !strings.Contains(result.Content[0].Text, strings.Join(parts, "")) {
 				t.Errorf("the result = %+v, want an error that quotes %q", result, parts)
+			}
+		})
+	}
+}
+
+// Rows B092, B093, E144: what is missing or null changes nothing, and counts are
+// totals, not sums.
+func TestUsageOfAStream(t *testing.T) {
+	start := func(usage string) string {
+		return `{"type":"message_start","message":{"id":"m","type":"message","role":"assistant","content":[]` + usage + `}}`
+	}
+	end := func(usage string) string {
+		return `{"type":"message_delta","delta":{"stop_reason":"end_turn"}` + usage + `}`
+	}
+	const nine = `,"usage":{"input_tokens":9,"cache_read_input_tokens":100,"cache_creation_input_tokens":4,"output_tokens":1}`
+	tests := []struct {
+		name   string
+		events []string
+		want   toolrunner.Usage
+	}{
+		{"counts replace counts", []string{start(nine), end(`,"usage":{"output_tokens":12}`)}, toolrunner.Usage{InputTokens: 9, CacheReadInputTokens: 100, CacheCreationInputTokens: 4, OutputTokens: 12}},
+		{"the later of two wins", []string{start(nine), end(`,"usage":{"output_tokens":12}`), end(`,"usage":{"output_tokens":13,"input_tokens":10}`)},
+			toolrunner.Usage{InputTokens: 10, CacheReadInputTokens: 100, CacheCreationInputTokens: 4, OutputTokens: 13}},
+		{"nulls replace nothing", []string{start(nine), end(`,"usage":{"output_tokens":12,"input_tokens":null,"cache_read_input_tokens":null}`)},
+			toolrunner.Usage{InputTokens: 9, CacheReadInputTokens: 100, CacheCreationInputTokens: 4, OutputTokens: 12}},
+		{"a zero is a count", []string{start(nine), end(`,"usage":{"cache_read_input_tokens":0}`)}, toolrunner.Usage{InputTokens: 9, CacheCreationInputTokens: 4, OutputTokens: 1}},
+		{"message_delta has none", []string{start(nine), end("")}, toolrunner.Usage{InputTokens: 9, CacheReadInputTokens: 100, CacheCreationInputTokens: 4, OutputTokens: 1}},
+		{"message_delta has null", []string{start(nine), end(`,"usage":null`)}, toolrunner.Usage{InputTokens: 9, CacheReadInputTokens: 100, CacheCreationInputTokens: 4, OutputTokens: 1}},
+		{"message_start has none", []string{start(""), end(`,"usage":{"output_tokens":12}`)}, toolrunner.Usage{OutputTokens: 12}},
+		{"message_start has null", []string{start(`,"usage":null`), end(`,"usage":{"input_tokens":3}`)}, toolrunner.Usage{InputTokens: 3}},
+		{"message_start has something else", []string{start(`,"usage":[1]`), end(`,"usage":"x"`)}, toolrunner.Usage{}},
+		{"there is none", []string{start(""), end("")}, toolrunner.Usage{}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newTaped(t, frames(append(tt.events, evStop)...))
+			if _, err := drain(r.Runner); err != nil {
+				t.Fatalf("AllStreaming() = %v", err)
+			}
+			tt.want.Replies = 1
+			if diff := cmp.Diff(tt.want, r.Usage()); diff != "" {
+				t.Errorf("Usage() (-want +got):\n%s", diff)
+			}
+			if u := r.LastMessage().Usage; u.InputTokens != tt.want.InputTokens || u.OutputTokens != tt.want.OutputTokens {
+				t.Errorf("LastMessage().Usage = %+v, want %+v", u, tt.want)
 			}
 		})
 	}

@@ -6,13 +6,16 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
 	"github.com/toolrunner/toolrunner"
+	"github.com/toolrunner/toolrunner/toolrunnertest"
 )
 
 // A follow-up that comes while a reply streams goes after its results.
@@ -154,6 +157,40 @@ func TestAppendMessagesFromAnotherGoroutineWhileStreaming(t *testing.T) {
 		}
 		if got := len(r.Messages()); got < 5 || r.Outcome() != toolrunner.OutcomeCompleted {
 			t.Errorf("%d messages, %v; want the question, the call, its result, the follow-up and the reply", got, r.Outcome())
+		}
+	})
+}
+
+// Rows E148, B057: a request that is refused is an error of the API, before any turn.
+func TestRefusedStreamIsAnErrorOfTheAPI(t *testing.T) {
+	for _, status := range []int{400, 401, 429, 500, 529} {
+		srv := toolrunnertest.NewServer(t, toolrunnertest.Status(status, "holo_error", "No"), toolrunnertest.Text("Hi."))
+		client := srv.Client()
+		r := newStreamRunner(t, &client, done)
+		turns, err := drain(r)
+		var api *anthropic.Error
+		if turns != 0 || !errors.As(err, &api) || api.StatusCode != status || r.Outcome() != toolrunner.OutcomeFailed {
+			t.Errorf("%d: %d turns and the error %v, %v; want none, that of the API and failed", status, turns, err, r.Outcome())
+		}
+		if turns, err := drain(r); turns != 1 || err != nil {
+			t.Errorf("%d: the next loop has %d turns and the error %v, want one and none", status, turns, err)
+		}
+	}
+}
+
+// A stream that was read to its end leaves its connection for the next request,
+// unless the server goes on.
+func TestCompleteStreamKeepsItsConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := toolrunnertest.NewServer(t, toolrunnertest.Message(toolrunnertest.Call("toolu_1", "act", "{}")), toolrunnertest.Text("Hi.").Trickle(time.Second))
+		client := srv.Client()
+		var reused []bool
+		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) { reused = append(reused, info.Reused) }})
+		if err := exhaust(newStreamRunner(t, &client, done).AllStreaming(ctx)); err != nil {
+			t.Fatalf("AllStreaming() = %v", err)
+		}
+		if len(reused) != 2 || reused[0] || !reused[1] {
+			t.Errorf("connections were reused: %v, want the second one", reused)
 		}
 	})
 }

@@ -348,6 +348,7 @@ func TestStreamThatFailsLeavesNothing(t *testing.T) {
 		{"an error whose type is in the event field", then() + "event: error\ndata: {\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n", "", api},
 		{"an error without a type", then(`{"error":{"type":"overloaded_error","message":"Overloaded"}}`), "", api},
 		{"an error that only its event field names", then() + "event: error\ndata: {\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}\n\n", "", api},
+		{"an error in words", then() + "event: error\ndata: Internal Server Error\n\n", "", stream},
 		{"an error of unknown type", then(`{"type":"error","error":{"type":"holo_error","message":"No","x":1}}`), "", api},
 		{"an error without details", then(`{"type":"error","error":{}}`), "", api},
 		{"an error that is a string", then(`{"type":"error","error":"Overloaded"}`), "", api},
