@@ -348,7 +348,7 @@ func TestStreamThatFailsLeavesNothing(t *testing.T) {
 		{"an error whose type is in the event field", then() + "event: error\ndata: {\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n", "", api},
 		{"an error without a type", then(`{"error":{"type":"overloaded_error","message":"Overloaded"}}`), "", api},
 		{"an error that only its event field names", then() + "event: error\ndata: {\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}\n\n", "", api},
-		{"an error in words", then() + "event: error\ndata: Internal Server Error\n\n", "", stream},
+		{"an error in words", then() + "event: error\ndata: Internal Server Error\n\n", "", api},
 		{"an error of unknown type", then(`{"type":"error","error":{"type":"holo_error","message":"No","x":1}}`), "", api},
 		{"an error without details", then(`{"type":"error","error":{}}`), "", api},
 		{"an error that is a string", then(`{"type":"error","error":"Overloaded"}`), "", api},
@@ -371,7 +371,7 @@ func TestStreamThatFailsLeavesNothing(t *testing.T) {
 				t.Errorf("the error is a %s: %v, want a %s", got, err, tt.want)
 			}
 			wantLost(t, r, err)
-			if tt.want == api && strings.Contains(tt.body, `"overloaded_error"`) {
+			if tt.want == api && strings.Contains(tt.body, `"error":{"type":"overloaded_error"`) {
 				var e *anthropic.Error
 				if errors.As(err, &e) && (e.Type() != "overloaded_error" || e.RequestID != "req_tape") {
 					t.Errorf("Type() = %q, RequestID = %q, want overloaded_error of req_tape", e.Type(), e.RequestID)

@@ -57,8 +57,8 @@ func TestBodyMayReadAnyPartOfTheEvents(t *testing.T) {
 		{"all", read(-1)},
 		{"the first", read(1)},
 		{"some", read(6)},
-		{"message_delta", read(11)},
-		{"message_stop", read(12)},
+		{"message_delta", read(10)},
+		{"message_stop", read(11)},
 		{"all in two loops", func(t *testing.T, turn *toolrunner.Turn) { read(3)(t, turn); read(-1)(t, turn) }},
 		{"all, and once more", func(t *testing.T, turn *toolrunner.Turn) {
 			read(-1)(t, turn)
@@ -185,7 +185,7 @@ func TestTurnReadsNothingWhileALoopOverEventsDoes(t *testing.T) {
 			_ = turn.Text()
 			_ = turn.ToParam()
 		}
-		if want := []int{12, 6}[turn.Iteration()-1]; seen != want {
+		if want := []int{11, 6}[turn.Iteration()-1]; seen != want {
 			t.Errorf("turn %d: %d events were seen, want %d", turn.Iteration(), seen, want)
 		}
 	}
