@@ -1,6 +1,7 @@
 package toolrunner
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -244,7 +245,7 @@ func (b *streamedBlock) appendTo(dst []byte) []byte {
 	}
 	if len(b.input) > 0 {
 		input := []byte(wire.UnquoteContent(b.input))
-		if !wire.Valid(input) {
+		if !wire.Valid(input) || bytes.TrimLeft(input, " \t\r\n")[0] != '{' {
 			input = slices.Concat([]byte{'"'}, b.input, []byte{'"'}) // see reply.mendInput
 		}
 		o.set("input", input)

@@ -29,36 +29,17 @@ func (r *Runner) results(ctx context.Context, calls []*Call) ([]*Result, error) 
 
 // runCalls runs the calls that can be run, and answers those that cannot.
 func (r *Runner) runCalls(ctx context.Context, calls []*openCall) error {
-	jobs := r.jobs(ctx, calls)
-	return dispatch(ctx, jobs, cmp.Or(r.Params.MaxConcurrency, defaultConcurrency))
-}
-
-// jobs answers the calls that cannot be run and returns the others.
-func (r *Runner) jobs(ctx context.Context, calls []*openCall) []job {
-	jobs := make([]job, 0, len(calls))
-	for _, call := range calls {
+	jobs := make([]job, len(calls))
+	for i, call := range calls {
 		public := call.public()
-		tool, available := r.lookup(call)
-		if tool == nil {
-			r.log.notFound(ctx, public, available)
-			r.answer(call, notFound(call.use))
-			continue
-		}
-		if tool.check != nil && r.Params.Validate == ValidateInput {
-			if err := tool.check(public.Input); err != nil {
-				r.log.refused(ctx, public, err)
-				r.answer(call, failedResult(nil, err))
-				continue
-			}
-		}
-		public.readOnly = tool.readOnly
-		jobs = append(jobs, job{
-			call: public, handler: wrap(tool.handler, r.Params.Middleware), timeout: tool.timeout, exclusive: tool.exclusive,
-			started: func() {
+		jobs[i] = job{
+			call:    public,
+			prepare: func() (plan, bool) { return r.prepareCall(ctx, call, public) },
+			started: func(p plan) {
 				r.log.started(ctx, public)
 				r.mu.Lock()
 				defer r.mu.Unlock()
-				r.loop.started(call, tool.readOnly)
+				r.loop.started(call, p.repeat)
 			},
 			finished: func(c completion) {
 				r.log.finished(ctx, public, c)
@@ -66,19 +47,45 @@ func (r *Runner) jobs(ctx context.Context, calls []*openCall) []job {
 					r.answer(call, c.result)
 				}
 			},
-		})
+		}
 	}
-	return jobs
+	return dispatch(ctx, jobs, cmp.Or(r.Params.MaxConcurrency, defaultConcurrency))
 }
 
-// lookup returns the tool of a call, or the names of those that there are.
-func (r *Runner) lookup(call *openCall) (*registered, []string) {
+// prepareCall looks up what runs a call. It reports false if there is nothing to
+// run: the call has its result then.
+func (r *Runner) prepareCall(ctx context.Context, call *openCall, public *Call) (plan, bool) {
+	tool, available, waiting := r.lookup(call)
+	switch {
+	case !waiting: // a follow-up has answered it
+		return plan{}, false
+	case tool == nil:
+		r.log.notFound(ctx, public, available)
+		r.answer(call, notFound(call.use))
+		return plan{}, false
+	case tool.check != nil && r.Params.Validate == ValidateInput:
+		if err := tool.check(public.Input); err != nil {
+			r.log.refused(ctx, public, err)
+			r.answer(call, failedResult(nil, err))
+			return plan{}, false
+		}
+	}
+	public.readOnly = tool.readOnly
+	return plan{wrap(tool.handler, r.Params.Middleware), tool.timeout, tool.exclusive, tool.readOnly}, true
+}
+
+// lookup returns the tool of a call, or the names of those that there are, and
+// whether the call still waits for one.
+func (r *Runner) lookup(call *openCall) (tool *registered, available []string, waiting bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if tool := r.loop.lookup(call.use.name); tool != nil && call.use.toolset == "" {
-		return tool, nil
+	if call.use.toolset == "" {
+		tool = r.loop.lookup(call.use.name)
 	}
-	return nil, r.loop.tools.names(r.loop.history.changes, r.loop.queue.changes)
+	if tool == nil {
+		available = r.loop.tools.names(r.loop.history.changes, r.loop.queue.changes)
+	}
+	return tool, available, call.state == callWaiting
 }
 
 func (r *Runner) answer(call *openCall, result *Result) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
@@ -180,4 +181,14 @@ func changedTool(tool []byte) string {
 		return name
 	}
 	return ""
+}
+
+// legalName replaces what neither an id nor a name may hold.
+func legalName(text string) string {
+	return strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' {
+			return c
+		}
+		return '_'
+	}, text)
 }

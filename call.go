@@ -271,3 +271,21 @@ func isZeroCacheControl(c anthropic.BetaCacheControlEphemeralParam) bool {
 	_, raw := c.Overrides()
 	return !raw && c.TTL == "" && c.Type == "" && len(c.ExtraFields()) == 0
 }
+
+// invalidInput is the result of a call whose input is no JSON object. Such a
+// call is never run.
+func invalidInput(input string) *Result {
+	const most = 500
+	if len(input) > most {
+		input = strings.ToValidUTF8(input[:most], "") + "..."
+	}
+	return ErrorResult("Error: the input of this call is not a JSON object, so it was not run. It reads: " + input)
+}
+
+// notFound is the result of a call of a tool that is not there.
+func notFound(use toolUse) *Result {
+	if use.toolset != "" {
+		return ErrorResult(fmt.Sprintf("Error: Toolset '%s' member '%s' not found", use.toolset, use.name))
+	}
+	return ErrorResult(fmt.Sprintf("Error: Tool '%s' not found", use.name))
+}

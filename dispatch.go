@@ -15,12 +15,20 @@ import (
 
 // job is a call that is to be run.
 type job struct {
-	call      *Call
-	handler   Handler          // of the tool, in its middleware
-	timeout   time.Duration    // 0: none
-	exclusive bool             // no other job runs beside it
-	started   func()           // called before the handler is
-	finished  func(completion) // called with what became of the call
+	call *Call
+	// prepare says how the call is to be run. It is called when there is room for
+	// it, perhaps more than once, and reports false if it has been answered.
+	prepare  func() (plan, bool)
+	started  func(plan)       // called before the handler is
+	finished func(completion) // called with what became of the call
+}
+
+// plan is how a call is to be run.
+type plan struct {
+	handler   Handler       // of the tool, in its middleware
+	timeout   time.Duration // 0: none
+	exclusive bool          // no other call runs beside it
+	repeat    bool          // it may run again if its result is lost
 }
 
 // completion is what became of a job.
@@ -46,16 +54,19 @@ func dispatch(ctx context.Context, jobs []job, limit int) error {
 	alone := false // the job that runs is exclusive
 	var aborted *abortError
 	for {
-		for next < len(jobs) && run.Err() == nil {
-			exclusive := jobs[next].exclusive
-			if running >= limit || running > 0 && (alone || exclusive) {
+		for next < len(jobs) && running < limit && run.Err() == nil {
+			j := &jobs[next]
+			p, ok := j.prepare()
+			if ok && running > 0 && (alone || p.exclusive) {
 				break
 			}
-			jobs[next].started()
-			launch(run, &jobs[next], next, completions)
-			alone = exclusive
+			if ok {
+				j.started(p)
+				launch(run, j.call, p, next, completions)
+				alone = p.exclusive
+				running++
+			}
 			next++
-			running++
 		}
 		if running == 0 {
 			break
@@ -74,9 +85,9 @@ func dispatch(ctx context.Context, jobs []job, limit int) error {
 	return contextError(ctx)
 }
 
-// launch runs a job on a goroutine of its own. Exactly one completion follows,
+// launch runs a call on a goroutine of its own. Exactly one completion follows,
 // at the latest when the grace after the end of run is over.
-func launch(run context.Context, j *job, index int, completions chan<- completion) {
+func launch(run context.Context, call *Call, p plan, index int, completions chan<- completion) {
 	begin := time.Now()
 	var once sync.Once
 	complete := func(result *Result, err error) {
@@ -99,24 +110,24 @@ func launch(run context.Context, j *job, index int, completions chan<- completio
 		defer close(returned)
 		result, err := failedResult(nil, errGoexit), errGoexit
 		defer func() { complete(result, err) }()
-		result, err = perform(run, j)
+		result, err = perform(run, call, p)
 	}()
 }
 
-// perform calls the handler of a job. The result is nil if it was interrupted.
-func perform(run context.Context, j *job) (result *Result, err error) {
+// perform calls a handler. The result is nil if it was interrupted.
+func perform(run context.Context, call *Call, p plan) (result *Result, err error) {
 	defer func() {
 		if value := recover(); value != nil { // of an error whose text panics
 			err = &panicError{value: value}
 			result = failedResult(nil, err)
 		}
 	}()
-	ctx := context.WithValue(run, callKey{}, j.call)
+	ctx := context.WithValue(run, callKey{}, call)
 	var r *Result
-	if j.timeout > 0 {
-		r, err = within(ctx, j.timeout, j.handler, j.call)
+	if p.timeout > 0 {
+		r, err = within(ctx, p.timeout, p.handler, call)
 	} else {
-		r, err = invoke(ctx, j.handler, j.call)
+		r, err = invoke(ctx, p.handler, call)
 	}
 	switch {
 	case err == nil && r == nil:

@@ -35,8 +35,11 @@ func (r *Runner) send(ctx context.Context, s step, streaming bool) (*Turn, error
 		return err
 	}
 	err := r.request(ctx, turn, s, streaming)
+	if err != nil && turn.err == nil {
+		err = turn.lose(err)
+	}
 	if err != nil {
-		return nil, turn.lose(err)
+		return nil, err
 	}
 	r.turn = turn
 	return turn, nil
@@ -48,7 +51,7 @@ func (r *Runner) prepare(ctx context.Context, s step, turn *Turn, streaming bool
 	r.mu.Lock()
 	state := requestState{
 		tools: r.loop.tools.first, messages: r.loop.history.messages, container: r.loop.container, step: s,
-		dropChoice: r.choice != nil && r.choice == r.Params.forced() && !r.Params.KeepToolChoice,
+		dropChoice: r.loop.choice != nil && r.loop.choice == r.Params.forced() && !r.Params.KeepToolChoice,
 	}
 	turn.iteration = r.loop.iteration
 	r.mu.Unlock()
@@ -215,7 +218,7 @@ func (r *Runner) receive(turn *Turn, raw []byte) (*reply, error) {
 		}
 	}
 	if len(turn.calls) > 0 {
-		r.choice = r.Params.forced()
+		r.loop.choice = r.Params.forced()
 	}
 	r.last = turn.BetaMessage
 	r.output = nil

@@ -86,6 +86,14 @@ func (h *history) append(m message, unanswered func(toolUse) []byte) error {
 
 // refusal says what is wrong with m as the next message.
 func (h *history) refusal(m *message) error {
+	if last := h.last(); last != nil && last.role == roleAssistant && m.role != roleAssistant && len(h.open) == 0 {
+		switch {
+		case m.role == roleSystem:
+			return errors.New("a system message follows an assistant message; put it after the next user message")
+		case last.hanging:
+			return errors.New("the assistant message before it ends with the use of a server tool that has no result; leave that block out, or let the turn go on first")
+		}
+	}
 	seen := make(map[string]bool)
 	for _, id := range m.uses {
 		switch {
@@ -211,10 +219,33 @@ func readMessage(raw []byte) (message, bool, error) {
 		}
 	}
 	if m.role == roleAssistant {
+		if err := checkUses(blocks); err != nil {
+			return m, false, err
+		}
 		m, ok := assistantMessage(m, blocks)
 		return m, ok, nil
 	}
 	return m, true, m.describeInput(blocks)
+}
+
+// checkUses says what is wrong with the calls of an assistant message.
+func checkUses(blocks []block) error {
+	for i := range blocks {
+		b := &blocks[i]
+		if b.kind != typeToolUse {
+			continue
+		}
+		id, _ := wire.Unquote(b.id)
+		switch {
+		case id == "" || legalName(id) != id:
+			return fmt.Errorf("content[%d] has the id %q; use letters, digits, underscores and hyphens", i, id)
+		case !toolName.MatchString(b.name):
+			return fmt.Errorf("content[%d] has the name %q; use 1 to 128 letters, digits, underscores and hyphens", i, b.name)
+		case len(b.input) == 0 || b.input[0] != '{':
+			return fmt.Errorf("content[%d] has an input that is not a JSON object: %.100q", i, b.input)
+		}
+	}
+	return nil
 }
 
 // describeInput reads the blocks of a user or system message.
@@ -279,6 +310,26 @@ func assistantMessage(m message, blocks []block) (message, bool) {
 	}
 	m.hanging = len(pending) > 0
 	return m, !blank
+}
+
+// withoutHanging returns an assistant message without the uses of server tools
+// that have no result. It reports false if nothing is left of it.
+func (m *message) withoutHanging() (message, bool) {
+	blocks, err := m.blocks()
+	if err != nil {
+		return *m, true
+	}
+	answered := make(map[string]bool)
+	for i := range blocks {
+		if blocks[i].isServerResult() {
+			answered[blocks[i].toolUseID] = true
+		}
+	}
+	blocks = slices.DeleteFunc(blocks, func(b block) bool {
+		id, _ := wire.Unquote(b.id)
+		return b.isServerUse() && !answered[id]
+	})
+	return assistantMessage(joinMessage(roleAssistant, rawsOf(blocks)), blocks)
 }
 
 // clone returns a history that can grow apart from h.

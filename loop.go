@@ -52,6 +52,7 @@ type loop struct {
 	before    history     // what the last reply was an answer to
 	opened    int         // how many calls were open before the last reply
 	dropped   []*openCall // calls of a reply that was taken over, whose results stand
+	choice    any         // the forced tool choice that has done its work in this run
 	ended     bool        // the run ended for good: what comes now begins another one
 	iteration int         // replies of this run
 	container string      // that the last reply ran in which had one
@@ -143,14 +144,15 @@ func (l *loop) step(limit limits) step {
 		return step{kind: stepRun, calls: waiting}
 	}
 	if l.news && l.ended {
-		l.ended, l.iteration = false, 0
+		l.ended, l.iteration, l.choice = false, 0, nil
 	}
 	if l.news && limit.iterations > 0 && l.iteration >= limit.iterations {
 		l.compact.scheduled = nil
 		return step{kind: stepEnd, outcome: OutcomeMaxIterations}
 	}
 	s, ok := l.compactStep(limit.compact)
-	if !ok && !l.news {
+	if !ok && !l.news && l.history.last() != nil {
+		l.prune()
 		l.close()
 		l.ended = true
 		s.kind, s.outcome = stepEnd, l.rule.outcome
@@ -190,10 +192,21 @@ func (l *loop) settle() {
 			break
 		}
 	}
-	if len(l.queue.messages) > 0 && !l.held() {
+	if l.flushable() {
 		l.close()
 		l.flush()
 	}
+}
+
+// flushable reports whether follow-ups can go into the history: some wait, and
+// not only system messages, which the API takes after a user message alone.
+func (l *loop) flushable() bool {
+	if len(l.queue.messages) == 0 || l.held() {
+		return false
+	}
+	last := l.history.last()
+	afterReply := last != nil && last.role == roleAssistant && len(l.open) == 0
+	return !afterReply || slices.ContainsFunc(l.queue.messages, func(m message) bool { return m.role != roleSystem })
 }
 
 // held reports whether follow-ups must wait: the last reply was paused in the
@@ -208,13 +221,47 @@ func (l *loop) close() {
 	if len(l.open) == 0 {
 		return
 	}
-	l.history.push(l.history.answered(nil, func(use toolUse) []byte { return l.openCall(use.id).answer() }))
+	results := l.history.answered(nil, func(use toolUse) []byte { return l.openCall(use.id).answer() })
+	l.prune()
+	l.history.push(results)
 	l.open = nil
+}
+
+// prune makes the last reply one that something may follow: a server tool's work
+// that a reply left unfinished when it ended will never have a result.
+func (l *loop) prune() {
+	last := l.history.last()
+	if last == nil || last.role != roleAssistant || !last.hanging || l.rule.after != endRun {
+		return
+	}
+	open := l.history.open
+	pruned, ok := last.withoutHanging()
+	l.history.messages = slices.Clone(l.history.messages[:len(l.history.messages)-1])
+	if ok {
+		l.history.messages = append(l.history.messages, pruned)
+	}
+	l.history.open = open
+}
+
+// follows returns the follow-ups in the order in which they come after messages. A
+// system message cannot follow a reply: the first other one goes in front of it.
+func (l *loop) follows(messages []message) []message {
+	queue := l.queue.messages
+	if len(messages) == 0 || messages[len(messages)-1].role != roleAssistant {
+		return queue
+	}
+	if at := slices.IndexFunc(queue, func(m message) bool { return m.role != roleSystem }); at > 0 {
+		return slices.Concat(queue[at:at+1], queue[:at], queue[at+1:])
+	}
+	return queue
 }
 
 // flush moves the follow-ups into the history.
 func (l *loop) flush() {
-	for _, m := range l.queue.messages {
+	if len(l.queue.messages) > 0 {
+		l.prune()
+	}
+	for _, m := range l.follows(l.history.messages) {
 		l.history.push(m)
 		l.news = true
 	}
@@ -268,9 +315,9 @@ func (l *loop) receive(r *reply) {
 		state = callWaiting
 	}
 	l.openCalls(state, l.rule.unrun)
-	for id, input := range r.invalid {
+	for id, result := range r.failed {
 		if call := l.openCall(id); call != nil && call.state == callWaiting {
-			l.answer(call, invalidInput(input).encode(call.use), nil)
+			l.answer(call, result.encode(call.use), nil)
 		}
 	}
 	l.news = l.rule.after == resumeRun
@@ -281,7 +328,7 @@ func (l *loop) taken(id string) bool { return l.queue.has(id) }
 
 // finished reports whether the run would end if nothing came in between.
 func (l *loop) finished() bool {
-	return !l.inFlight && !l.news && l.compact.scheduled == nil && len(l.queue.messages) == 0 && len(l.waiting()) == 0 && len(l.history.messages) > 0
+	return !l.inFlight && !l.news && l.compact.scheduled == nil && !l.flushable() && len(l.waiting()) == 0 && len(l.history.messages) > 0
 }
 
 // lookup returns the tool that answers calls of name, or nil.
@@ -328,8 +375,8 @@ func (l *loop) view() []message {
 		results := l.history.answered(nil, func(use toolUse) []byte { return l.openCall(use.id).answer() })
 		messages = append(messages[:len(messages):len(messages)], results)
 	}
-	if (begun || len(l.open) == 0) && !l.inFlight && !l.held() {
-		messages = append(messages[:len(messages):len(messages)], l.queue.messages...)
+	if (begun || len(l.open) == 0) && !l.inFlight && l.flushable() {
+		messages = append(messages[:len(messages):len(messages)], l.follows(messages)...)
 	}
 	return messages
 }

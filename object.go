@@ -19,9 +19,17 @@ type member struct {
 // object is a JSON object in the order of its members.
 type object []member
 
+// readObject reads an object. Of a key that is there twice the last value
+// counts, as for every other reader.
 func readObject(data []byte) (object, error) {
 	var o object
 	err := wire.Members(data, func(key, value []byte) error {
+		for i := range o {
+			if o[i].key == string(key) {
+				o[i].value = value
+				return nil
+			}
+		}
 		o = append(o, member{string(key), value})
 		return nil
 	})

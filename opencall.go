@@ -2,8 +2,6 @@ package toolrunner
 
 import (
 	"bytes"
-	"fmt"
-	"strings"
 )
 
 // A call that the history has no result for, from the reply that makes it to the
@@ -78,16 +76,6 @@ func (c *openCall) sent() []byte {
 	return c.block
 }
 
-// invalidInput is the result of a call whose input is no JSON object. Such a
-// call is never run.
-func invalidInput(input string) *Result {
-	const most = 500
-	if len(input) > most {
-		input = strings.ToValidUTF8(input[:most], "") + "..."
-	}
-	return ErrorResult("Error: the input of this call is not a JSON object, so it was not run. It reads: " + input)
-}
-
 // public returns the call as handlers see it.
 func (c *openCall) public() *Call {
 	call := &Call{ID: c.use.id, Name: c.use.name, Input: bytes.Clone(c.use.input), Iteration: c.iteration}
@@ -96,12 +84,4 @@ func (c *openCall) public() *Call {
 	}
 	_ = call.Block.UnmarshalJSON(c.use.raw) // it was read before
 	return call
-}
-
-// notFound is the result of a call of a tool that is not there.
-func notFound(use toolUse) *Result {
-	if use.toolset != "" {
-		return ErrorResult(fmt.Sprintf("Error: Toolset '%s' member '%s' not found", use.toolset, use.name))
-	}
-	return ErrorResult(fmt.Sprintf("Error: Tool '%s' not found", use.name))
 }

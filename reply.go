@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
@@ -20,17 +19,17 @@ type reply struct {
 	blank      bool    // it says nothing, and does not go into the history
 	stopReason string
 	usage      []byte
-	container  string            // id of the container it ran in
-	invalid    map[string]string // by call id: input that is no JSON object
-	notes      []string          // what was changed, so that the API takes it back
+	container  string             // id of the container it ran in
+	failed     map[string]*Result // by call id: results of calls that cannot be run
+	notes      []string           // what was changed, so that the API takes it back
 }
 
 // readReply reads a message from the API. taken reports whether an id is in the
 // conversation already.
 //
-// Three things are changed, as the API would not take them back: a tool_use
-// block that is there twice goes once, an id that is taken or illegal is
-// replaced, and an input that is no object becomes one whose call fails.
+// Some things are changed, as the API would not take them back: a tool_use block
+// that is there twice goes once, an id that is taken or illegal is replaced, and so
+// are a name that is illegal and an input that is no object, whose calls fail.
 func readReply(raw []byte, taken func(id string) bool) (*reply, error) {
 	r := &reply{raw: raw}
 	role := roleAssistant
@@ -101,7 +100,7 @@ func (r *reply) mend(blocks []block, taken func(id string) bool) ([]block, error
 			seen[id] = b.raw
 			b = r.mendID(b, id, func(id string) bool { return used[id] || taken(id) })
 			used[b.use().id] = true
-			b = r.mendInput(b)
+			b = r.mendName(r.mendInput(b))
 		}
 		mended = append(mended, b)
 	}
@@ -114,12 +113,7 @@ func (r *reply) note(format string, args ...any) {
 
 // mendID gives b an id that is legal and not taken.
 func (r *reply) mendID(b block, id string, taken func(id string) bool) block {
-	legal := strings.Map(func(c rune) rune {
-		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' {
-			return c
-		}
-		return '_'
-	}, id)
+	legal := legalName(id)
 	fresh := legal
 	for n := 2; taken(fresh); n++ {
 		fresh = fmt.Sprintf("%s_%d", legal, n)
@@ -143,10 +137,7 @@ func (r *reply) mendInput(b block) block {
 	if !ok {
 		text = string(b.input)
 	}
-	if r.invalid == nil {
-		r.invalid = make(map[string]string)
-	}
-	r.invalid[id] = text
+	r.fail(id, invalidInput(text))
 	r.note("the input of the call %q is no JSON object; it became {}", id)
 	raw := b.raw
 	if b.input == nil {
@@ -155,4 +146,30 @@ func (r *reply) mendInput(b block) block {
 	b.input = []byte("{}")
 	b.raw = setMember(raw, "input", b.input)
 	return b
+}
+
+// mendName gives b a name that is legal. No tool has the name that it came with.
+func (r *reply) mendName(b block) block {
+	if toolName.MatchString(b.name) {
+		return b
+	}
+	id, _ := wire.Unquote(b.id)
+	r.fail(id, notFound(b.use()))
+	name := legalName(b.name)
+	name = name[:min(len(name), 128)]
+	if name == "" {
+		name = "unknown"
+	}
+	r.note("the name %q of the call %q is illegal; it became %q", b.name, id, name)
+	b.name = name
+	b.raw = setMember(b.raw, "name", wire.AppendString(nil, name))
+	return b
+}
+
+// fail gives the call of an id its result.
+func (r *reply) fail(id string, result *Result) {
+	if r.failed == nil {
+		r.failed = make(map[string]*Result)
+	}
+	r.failed[id] = result
 }

@@ -34,7 +34,6 @@ type Runner struct {
 	turn   *Turn // the last one that was handed out
 	last   *anthropic.BetaMessage
 	ended  Outcome
-	choice any   // the forced tool choice that has done its work
 	output error // what parsing the final reply failed with
 }
 

@@ -1,12 +1,14 @@
 package toolrunner
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
@@ -67,7 +69,10 @@ func readEvent(name, data []byte) (*streamEvent, error) {
 			content, _ := wire.Content(value)
 			e.kind = eventKind(content)
 		case "index":
-			e.index = int(count(value))
+			var err error
+			if e.index, err = strconv.Atoi(string(value)); err != nil || e.index < 0 {
+				return fmt.Errorf("its index is %s", value)
+			}
 		case "message":
 			e.message = value
 		case "content_block":
@@ -91,22 +96,28 @@ func readEvent(name, data []byte) (*streamEvent, error) {
 
 func (e *streamEvent) readDelta() error {
 	return wire.Members(e.delta, func(key, value []byte) error {
-		content, isString := wire.Content(value)
+		var part *[]byte
 		switch string(key) {
 		case "type":
+			content, _ := wire.Content(value)
 			e.deltaKind = deltaKind(content)
+			return nil
 		case "text":
-			e.text = content
+			part = &e.text
 		case "thinking":
-			e.thinking = content
+			part = &e.thinking
 		case "signature":
-			e.signature = content
+			part = &e.signature
 		case "partial_json":
-			if !isString && string(value) != "null" {
-				return errors.New("its partial_json is not a string")
-			}
-			e.partialJSON = content
+			part = &e.partialJSON
+		default:
+			return nil
 		}
+		content, ok := wire.Content(value)
+		if !ok && string(value) != "null" {
+			return fmt.Errorf("its %s is not a string", key)
+		}
+		*part = content
 		return nil
 	})
 }
@@ -157,8 +168,9 @@ type stream struct {
 	acc      accumulator
 	events   int
 	last     string
-	whole    []byte // the reply of a server that does not stream
-	err      error  // io.EOF once the reply is complete
+	whole    []byte      // the reply of a server that does not stream
+	timer    *time.Timer // closes the body of a stream that has nothing more to say
+	err      error       // io.EOF once the reply is complete
 }
 
 // openStream begins to read a response.
@@ -211,39 +223,44 @@ func (s *stream) next() (*streamEvent, error) {
 		if err != nil {
 			return nil, s.end(err)
 		}
-		if len(data) == 0 || data[0] != '{' { // "[DONE]" of some proxies, for one
+		data = bytes.TrimSpace(data)
+		if len(data) == 0 || string(data) == "[DONE]" { // some proxies end a stream so
 			continue
 		}
-		e, err := readEvent(name, data)
-		if err == nil {
-			switch {
-			case e.kind == eventPing:
-				continue
-			case e.kind == eventError || e.kind == "" && len(e.failure) > 0 && e.failure[0] == '{':
-				return nil, s.end(apiError(s.response, data))
-			}
-			s.events++
-			s.last = e.kind
-			err = s.acc.add(e)
+		if string(name) == eventError {
+			return nil, s.end(apiError(s.response, data))
 		}
-		if err != nil {
-			if s.acc.complete() {
-				return nil, s.end(io.EOF)
-			}
-			return nil, s.end(&ReplyError{Reason: "an event of the stream makes no sense", Body: data, Err: err})
+		e, err := readEvent(name, data)
+		switch {
+		case err != nil:
+			return nil, s.end(&ReplyError{Reason: "an event of its stream makes no sense", Body: data, Err: err})
+		case e.kind == eventPing:
+			continue
+		case e.kind == eventError || e.kind == "" && isFailure(data):
+			return nil, s.end(apiError(s.response, data))
+		}
+		s.events++
+		s.last = e.kind
+		if err := s.acc.add(e); err != nil {
+			return nil, s.end(&ReplyError{Reason: "an event of its stream makes no sense", Body: data, Err: err})
+		}
+		if s.acc.complete() && s.timer == nil {
+			body := s.response.Body
+			s.timer = time.AfterFunc(lastWait, func() { _ = body.Close() })
 		}
 		return e, nil
 	}
 }
 
-// end closes the stream with the error that next returns from now on.
+// end closes the stream with the error that next returns from now on. Once the
+// reply is complete, nothing that comes can spoil it.
 func (s *stream) end(err error) error {
 	var api *anthropic.Error
 	var reply *ReplyError
 	switch {
-	case errors.As(err, &api) || errors.As(err, &reply):
 	case s.acc.complete() || s.whole != nil && errors.Is(err, io.EOF):
 		err = io.EOF
+	case errors.As(err, &api) || errors.As(err, &reply):
 	case errors.Is(err, io.EOF):
 		err = &IncompleteStreamError{Events: s.events, Last: s.last, Err: io.ErrUnexpectedEOF}
 	default:
@@ -254,16 +271,21 @@ func (s *stream) end(err error) error {
 	return err
 }
 
-// drainTime is how long a stream may take to end after its last event. One that
-// ends leaves its connection for the next request.
-const drainTime = 100 * time.Millisecond
+const (
+	// lastWait is how long a stream may stay silent once its reply is complete
+	// but for message_stop.
+	lastWait = 10 * time.Second
+	// drainTime is how long a stream may take to end after its last event. One
+	// that ends leaves its connection for the next request.
+	drainTime = 100 * time.Millisecond
+)
 
 // close gives the connection back, or closes it if the stream goes on.
 func (s *stream) close() {
-	if errors.Is(s.err, io.EOF) {
-		timer := time.AfterFunc(drainTime, func() { _ = s.response.Body.Close() })
+	if s.timer != nil {
+		s.timer.Reset(drainTime)
+		defer s.timer.Stop()
 		_, _ = io.Copy(io.Discard, io.LimitReader(s.response.Body, 64<<10))
-		timer.Stop()
 	}
 	_ = s.response.Body.Close()
 }
@@ -272,6 +294,9 @@ func (s *stream) close() {
 func (s *stream) abandon() {
 	if s.err == nil {
 		s.err = ErrTurnOver
+		if s.timer != nil {
+			s.timer.Stop()
+		}
 		_ = s.response.Body.Close()
 	}
 }

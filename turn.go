@@ -108,8 +108,8 @@ func (t *Turn) Events() iter.Seq2[Event, error] {
 			yield(Event{}, ErrTurnOver)
 			return
 		}
+		defer func(before bool) { t.reading = before }(t.reading)
 		t.reading = true
-		defer func() { t.reading = false }()
 		for {
 			e, err := t.next()
 			if errors.Is(err, io.EOF) {

@@ -18,7 +18,6 @@ import (
 //	max-tokens            max_tokens is an integer above 0
 //	messages-empty        there are messages
 //	message-shape         a message is an object with a legal role and a content of text or blocks
-//	first-message         the first message is the user's
 //	system-position       a system message does not directly follow an assistant message
 //	block-shape           a block is an object with a type and the fields of that type
 //	block-role            a block stands in a message of a role that may have it

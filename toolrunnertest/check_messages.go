@@ -16,15 +16,21 @@ type message struct {
 	empty  bool // content is "" or []
 }
 
-// isCompaction reports whether the message is a compacted history, which stands first.
-func (m message) isCompaction() bool {
-	return m.role == "assistant" && slices.ContainsFunc(m.blocks, func(b block) bool { return b.kind == "compaction" })
-}
-
 type block struct {
 	path   string
 	kind   string
 	fields object
+}
+
+// afterSeam returns the blocks after the last fallback block: calls before it belong to an attempt that is over, and have no
+// results.
+func afterSeam(blocks []block) []block {
+	for i, b := range slices.Backward(blocks) {
+		if b.kind == "fallback" {
+			return blocks[i+1:]
+		}
+	}
+	return blocks
 }
 
 func (b block) id() string { return asString(b.fields["id"]) }
@@ -56,9 +62,6 @@ func (c *checker) checkMessages(raw json.RawMessage) {
 		c.breach("messages-empty", "messages", "at least one message is required")
 		return
 	}
-	if messages[0].role != "user" && !messages[0].isCompaction() {
-		c.breach("first-message", "messages.0", "first message must use the \"user\" role")
-	}
 	ids := map[string]string{}
 	var turn []block // of the assistant messages right before
 	for i, m := range messages {
@@ -73,7 +76,7 @@ func (c *checker) checkMessages(raw json.RawMessage) {
 			}
 		}
 		if m.role == "assistant" {
-			turn = append(turn, m.blocks...)
+			turn = append(turn, afterSeam(m.blocks)...)
 			continue
 		}
 		c.checkResults(turn, m.blocks)

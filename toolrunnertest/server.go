@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -152,7 +154,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	q := &Request{Path: r.URL.Path, Header: r.Header.Clone(), Body: body}
-	refusal := refuse(r.Method, q)
+	refusal := s.refuse(r.Method, q)
 	n, reply, ok := s.receive(q, refusal == nil)
 	switch {
 	case refusal != nil:
@@ -175,17 +177,38 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // refuse says how the API refuses a request, nil if it does not.
-func refuse(method string, q *Request) *failure {
+func (s *Server) refuse(method string, q *Request) *failure {
 	switch {
 	case q.Path != "/v1/messages":
 		return &failure{http.StatusNotFound, "not_found_error", "there is no " + q.Path}
 	case method != http.MethodPost:
 		return &failure{http.StatusMethodNotAllowed, "invalid_request_error", method + " is not allowed"}
 	}
-	if err := CheckRequest(q.Body); err != nil {
-		return &failure{http.StatusBadRequest, "invalid_request_error", err.Error()}
+	breaches := Breaches(CheckRequest(q.Body))
+	if s.paused() {
+		last := fmt.Sprintf("messages.%d.", len(q.Messages())-1)
+		breaches = slices.DeleteFunc(breaches, func(b Breach) bool {
+			return b.Rule == "tool-result-missing" && strings.HasPrefix(b.Path, last)
+		})
+	}
+	if len(breaches) > 0 {
+		return &failure{http.StatusBadRequest, "invalid_request_error", (&RequestError{breaches}).Error()}
 	}
 	return nil
+}
+
+// paused reports whether the last reply stopped to be sent back as it is, unanswered calls included.
+func (s *Server) paused() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, q := range slices.Backward(s.requests) {
+		if q.Reply == nil {
+			continue
+		}
+		reason := asString(asObject(q.Reply)["stop_reason"])
+		return reason == "pause_turn" || reason == "compaction"
+	}
+	return false
 }
 
 // receive records a request and, if it is valid, takes the reply for it. It returns the request's number.

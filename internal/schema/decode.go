@@ -23,8 +23,8 @@ func Decode(input json.RawMessage, into any) error {
 	return decodeWith(fitter{}, input, into)
 }
 
-// DecodeOpen is Decode for a type beside a schema that somebody else wrote: keys that the struct does not have are left
-// out, unless they differ from one that it has by case alone.
+// DecodeOpen is Decode for a type beside a schema that somebody else wrote: which keys there may be, the schema says, and
+// as in encoding/json, a key goes to the field whose name it has but for case, or nowhere.
 func DecodeOpen(input json.RawMessage, into any) error {
 	return decodeWith(fitter{open: true}, input, into)
 }
@@ -125,7 +125,7 @@ func (f *fitter) object(t reflect.Type, v *jsonValue) {
 		member := &v.elems[i]
 		field, ok := fields[member.key]
 		switch {
-		case !ok && f.open && !differsByCase(fields, member.key):
+		case !ok && f.open:
 		case !ok:
 			f.faultAt(member.key, "unknown property; %s", knownFields(fields, member.key))
 		case indexOfKey(v.elems[:i], member.key) >= 0:
@@ -134,16 +134,6 @@ func (f *fitter) object(t reflect.Type, v *jsonValue) {
 			f.inside(pathStep{key: member.key}, field.typ, member)
 		}
 	}
-}
-
-// differsByCase reports whether encoding/json would take key for one of the fields.
-func differsByCase(fields map[string]structField, key string) bool {
-	for name := range fields {
-		if strings.EqualFold(name, key) {
-			return true
-		}
-	}
-	return false
 }
 
 func (f *fitter) fieldsOf(t reflect.Type) map[string]structField {

@@ -46,14 +46,19 @@ func NewReader(src io.Reader) *Reader { return &Reader{src: src} }
 // or what src failed with.
 func (r *Reader) Next() (Event, error) {
 	var e Event
-	fields := 0
+	var data [][]byte
 	for {
 		line, err := r.line()
 		if err != nil {
 			return Event{}, err
 		}
 		if len(line) == 0 {
-			if fields > 0 {
+			if len(data) == 1 {
+				e.Data = data[0]
+			} else {
+				e.Data = bytes.Join(data, []byte("\n"))
+			}
+			if len(data) > 0 {
 				return e, nil
 			}
 			e = Event{}
@@ -65,11 +70,7 @@ func (r *Reader) Next() (Event, error) {
 		case "event":
 			e.Name = value
 		case "data":
-			if fields++; fields == 1 {
-				e.Data = value
-			} else {
-				e.Data = bytes.Join([][]byte{e.Data, value}, []byte("\n"))
-			}
+			data = append(data, value)
 		}
 	}
 }
