@@ -376,6 +376,9 @@ func (d *drive) checkContinuation(messages []anthropic.BetaMessageParam) error {
 	if err != nil {
 		return fmt.Errorf("the history cannot be continued: %w\n%s", err, encodeAll(messages))
 	}
+	if d.loop.held() && len(d.loop.open) > 0 {
+		return nil // that the turn was paused cannot be seen from outside
+	}
 	s := l.step(0)
 	if s.kind == stepRun {
 		for _, call := range s.calls {
@@ -434,7 +437,7 @@ func withoutAbandoned(body []byte) []byte {
 		at := -1
 		blocks = slices.DeleteFunc(blocks, func(b block) bool {
 			at++
-			return at < seam && (b.kind == typeToolUse || b.isServerUse() || b.isServerResult())
+			return at < seam && b.kind == typeToolUse
 		})
 		messages[i].Content = joinMessage(roleAssistant, rawsOf(blocks)).content
 	}
