@@ -30,7 +30,7 @@ var notReplayed = map[string]string{
 	"pydantic-ai/test_anthropic__test_anthropic_lazy_advertisement_live":                                                       "the client adds a system message after the results",
 	"pydantic-ai/test_tool_search__test_anthropic_to_google_deferred_capability_history_replay":                                "the client puts a call of its own between the reply and the results",
 	"pydantic-ai/test_tool_search__test_cross_provider_capability_replay-anthropic-claude-sonnet-4-5-openai-responses-gpt-5.4": "the client puts a call of its own between the reply and the results",
-	"rig/messages_sessions__long_history_replay_nonstreaming":                                                                  "the client puts a call of its own between the reply and the results",
+	"rig/messages_sessions__long_history_replay_nonstreaming":                                                                  "the second request belongs to another conversation",
 }
 
 // recordedLoop is an entry of the corpus's list: a client that answered calls.
