@@ -3,10 +3,13 @@ package toolrunner
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/packages/param"
+
+	"github.com/toolrunner/toolrunner/toolrunnertest"
 )
 
 // entropy turns the bytes of a fuzz input into choices. Once they are used up
@@ -215,4 +218,61 @@ func (s *script) results(open []*openCall) []anthropic.BetaContentBlockParamUnio
 
 func rawMessage(raw string) anthropic.BetaMessageParam {
 	return param.Override[anthropic.BetaMessageParam](json.RawMessage(raw))
+}
+
+func encodeAll(messages []anthropic.BetaMessageParam) string {
+	all := make([]string, len(messages))
+	for i, m := range messages {
+		raw, err := m.MarshalJSON()
+		all[i] = string(raw)
+		if err != nil {
+			all[i] = err.Error()
+		}
+	}
+	return strings.Join(all, "\n")
+}
+
+// withoutRule returns an error of a check without the breaches of a rule.
+func withoutRule(err error, rule string) error {
+	left := slices.DeleteFunc(toolrunnertest.Breaches(err), func(b toolrunnertest.Breach) bool { return b.Rule == rule })
+	if len(left) == 0 {
+		return nil
+	}
+	return &toolrunnertest.RequestError{Breaches: left}
+}
+
+// withoutAbandoned leaves out the calls before the last fallback block of each
+// reply: they belong to an attempt that is over, and are answered by nobody
+// (E17, E20).
+func withoutAbandoned(body []byte) []byte {
+	var request map[string]json.RawMessage
+	if json.Unmarshal(body, &request) != nil {
+		return body
+	}
+	var messages []struct {
+		Role    string          `json:"role"`
+		Content json.RawMessage `json:"content"`
+	}
+	_ = json.Unmarshal(request["messages"], &messages)
+	for i, m := range messages {
+		blocks, err := parseBlocks(m.Content)
+		seam := -1
+		for at, b := range blocks {
+			if b.kind == typeFallback {
+				seam = at
+			}
+		}
+		if err != nil || m.Role != roleAssistant || seam < 0 {
+			continue
+		}
+		at := -1
+		blocks = slices.DeleteFunc(blocks, func(b block) bool {
+			at++
+			return at < seam && b.kind == typeToolUse
+		})
+		messages[i].Content = joinMessage(roleAssistant, rawsOf(blocks)).content
+	}
+	request["messages"], _ = json.Marshal(messages)
+	body, _ = json.Marshal(request)
+	return body
 }

@@ -316,15 +316,6 @@ func (d *drive) checkRequest(l *loop) error {
 	return nil
 }
 
-// withoutRule returns an error of a check without the breaches of a rule.
-func withoutRule(err error, rule string) error {
-	left := slices.DeleteFunc(toolrunnertest.Breaches(err), func(b toolrunnertest.Breach) bool { return b.Rule == rule })
-	if len(left) == 0 {
-		return nil
-	}
-	return &toolrunnertest.RequestError{Breaches: left}
-}
-
 // requestBody returns what would be sent.
 func requestBody(l *loop) ([]byte, error) {
 	p := &Params{BetaMessageNewParams: anthropic.BetaMessageNewParams{Model: "m", MaxTokens: 10}}
@@ -396,52 +387,4 @@ func (d *drive) checkContinuation(messages []anthropic.BetaMessageParam) error {
 		return fmt.Errorf("continued: %w", err)
 	}
 	return nil
-}
-
-func encodeAll(messages []anthropic.BetaMessageParam) string {
-	all := make([]string, len(messages))
-	for i, m := range messages {
-		raw, err := m.MarshalJSON()
-		all[i] = string(raw)
-		if err != nil {
-			all[i] = err.Error()
-		}
-	}
-	return strings.Join(all, "\n")
-}
-
-// withoutAbandoned leaves out the calls before the last fallback block of each
-// reply: they belong to an attempt that is over, and are answered by nobody
-// (E17, E20).
-func withoutAbandoned(body []byte) []byte {
-	var request map[string]json.RawMessage
-	if json.Unmarshal(body, &request) != nil {
-		return body
-	}
-	var messages []struct {
-		Role    string          `json:"role"`
-		Content json.RawMessage `json:"content"`
-	}
-	_ = json.Unmarshal(request["messages"], &messages)
-	for i, m := range messages {
-		blocks, err := parseBlocks(m.Content)
-		seam := -1
-		for at, b := range blocks {
-			if b.kind == typeFallback {
-				seam = at
-			}
-		}
-		if err != nil || m.Role != roleAssistant || seam < 0 {
-			continue
-		}
-		at := -1
-		blocks = slices.DeleteFunc(blocks, func(b block) bool {
-			at++
-			return at < seam && b.kind == typeToolUse
-		})
-		messages[i].Content = joinMessage(roleAssistant, rawsOf(blocks)).content
-	}
-	request["messages"], _ = json.Marshal(messages)
-	body, _ = json.Marshal(request)
-	return body
 }
