@@ -32,7 +32,7 @@ var concepts = [][]string{
 	{"usage.go"},
 	{"reply.go"},
 	{"compact.go"},
-	{"opencall.go", "loop.go", "takeover.go", "compacting.go"},
+	{"opencall.go", "loop.go", "followup.go", "takeover.go", "compacting.go"},
 	{"params.go"},
 	{"request.go"},
 	{"accumulate.go", "stream.go"},

@@ -277,7 +277,7 @@ func TestDefinitionsInParamsAreKept(t *testing.T) {
 	c := converse(t, params, tools(says("more", ""), says("work", "ran")), calls("work", "a"), toolrunnertest.Text("done"))
 	c.run(t)
 	wantSuccess(t, c.request(t, -1), "a", "ran")
-	want := `[` + search + `,` + own + `,{"input_schema":{"properties":{},"type":"object"},"name":"more"}]`
+	want := `[` + search + `,` + own + `,{"input_schema":{"type":"object","properties":{}},"name":"more"}]`
 	if got := string(c.request(t, 0).Field("tools")); got != want {
 		t.Errorf("tools = %s\nwant    %s", got, want)
 	}

@@ -65,6 +65,21 @@ func (b *block) isServerResult() bool { return b.toolUseID != "" && b.kind != ty
 // sends and refuses.
 func (b *block) isEmptyText() bool { return b.kind == typeText && len(b.text) == len(`""`) }
 
+// isEmptyError reports whether b is a failed result that says nothing.
+func (b *block) isEmptyError() bool {
+	failed, empty := false, true
+	_ = wire.Members(b.raw, func(key, value []byte) error {
+		switch string(key) {
+		case "is_error":
+			failed = string(value) == "true"
+		case "content":
+			empty = string(value) == `""` || string(value) == "[]" || string(value) == "null"
+		}
+		return nil
+	})
+	return failed && empty
+}
+
 // isBlankText reports whether b is a text block of nothing but space.
 func (b *block) isBlankText() bool {
 	if b.kind != typeText {

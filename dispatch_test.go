@@ -264,7 +264,7 @@ func TestTimeoutFailsTheCallAndTheRunGoesOn(t *testing.T) {
 		{"the handler ignores its context", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
 			pause(time.Hour)
 			return toolrunner.TextResult("late"), nil
-		}, "Error: the call timed out after 5s, and it did not stop: whether it took effect is unknown", 5*time.Second + 100*time.Millisecond},
+		}, "Error: the call timed out after 5s, and did not stop: whether it took effect is unknown", 5*time.Second + 100*time.Millisecond},
 		{"the handler is done in time", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
 			return nil, errBroken
 		}, "Error: broken", 0},

@@ -29,6 +29,7 @@ type message struct {
 	lead        int          // how many blocks are results that come first
 	changes     []toolChange // to the tools that can be called
 	breakpoints int          // its cache_control
+	fromCode    bool         // code that the API runs has made some of the calls
 	hanging     bool         // it ends with a server tool use that has no result yet
 }
 
@@ -237,7 +238,9 @@ func checkUses(blocks []block) error {
 		}
 		id, _ := wire.Unquote(b.id)
 		switch {
-		case id == "" || legalName(id) != id:
+		case id == "":
+			return fmt.Errorf("content[%d] is a tool use that has no id", i)
+		case legalName(id) != id:
 			return fmt.Errorf("content[%d] has the id %q; use letters, digits, underscores and hyphens", i, id)
 		case !toolName.MatchString(b.name):
 			return fmt.Errorf("content[%d] has the name %q; use 1 to 128 letters, digits, underscores and hyphens", i, b.name)
@@ -261,6 +264,8 @@ func (m *message) describeInput(blocks []block) error {
 			return fmt.Errorf("content[%d] is an empty text block, which the Messages API refuses; leave it out", i)
 		case b.kind == typeToolUse:
 			return fmt.Errorf("content[%d] is a tool_use block in a message of the %s; only assistant messages hold them", i, m.role)
+		case b.kind == typeToolResult && b.isEmptyError():
+			return fmt.Errorf("content[%d] is a tool_result with is_error and without content, which the Messages API refuses; say what went wrong", i)
 		case b.kind == typeToolResult && m.lead < i:
 			return fmt.Errorf("content[%d] is a tool_result after other content; results come first in their message", i)
 		case b.kind == typeToolResult:
@@ -299,7 +304,10 @@ func assistantMessage(m message, blocks []block) (message, bool) {
 			use := b.use()
 			m.uses = append(m.uses, use.id)
 			m.calls = append(m.calls, use)
-			delete(pending, b.callerID) // it goes on when the call is answered
+			if pending[b.callerID] { // it goes on when the call is answered
+				delete(pending, b.callerID)
+				m.fromCode = true
+			}
 		case b.isServerUse():
 			id, _ := wire.Unquote(b.id)
 			m.uses = append(m.uses, id)

@@ -30,7 +30,7 @@ func TestLoggerLearnsWhyCallsFail(t *testing.T) {
 		stuck.Timeout = time.Second
 		params := asking("hi")
 		params.MaxConcurrency = 1
-		params.Logger = slog.New(slog.NewTextHandler(&out, nil))
+		params.Logger = slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelWarn}))
 		const secret = `{"password":"hunter2"}`
 		c := converse(t, params, tools(failing, panicking, private, stuck, says("fine", "hunter3")), toolrunnertest.Message(
 			toolrunnertest.Call("a", "failing", secret), toolrunnertest.Call("b", "panicking", secret), toolrunnertest.Call("c", "private", secret),
@@ -38,7 +38,7 @@ func TestLoggerLearnsWhyCallsFail(t *testing.T) {
 		), toolrunnertest.Text("done"))
 		c.run(t)
 		pause(2 * time.Hour)
-		for _, want := range []string{"call_id=a", "error=broken", "private", "goroutine", "error=enough", "left behind", "timed out after 1s"} {
+		for _, want := range []string{"call_id=a", "error=broken", "private", "goroutine", "error=enough", "tool call left", "timed out after 1s"} {
 			if !strings.Contains(out.String(), want) {
 				t.Errorf("the log does not hold %q:\n%s", want, out.String())
 			}

@@ -2,7 +2,6 @@ package toolrunner
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
@@ -45,17 +44,18 @@ type loop struct {
 	open    []*openCall // for history.open, one by one
 	usage   Usage
 
-	rule      stopRule    // of the last reply
-	news      bool        // the history holds what the model has not answered
-	inFlight  bool        // a request is under way
-	inTurn    bool        // a loop body may have control: follow-ups wait
-	before    history     // what the last reply was an answer to
-	opened    int         // how many calls were open before the last reply
-	dropped   []*openCall // calls of a reply that was taken over, whose results stand
-	choice    any         // the forced tool choice that has done its work in this run
-	ended     bool        // the run ended for good: what comes now begins another one
-	iteration int         // replies of this run
-	container string      // that the last reply ran in which had one
+	rule        stopRule    // of the last reply
+	news        bool        // the history holds what the model has not answered
+	inFlight    bool        // a request is under way
+	waitingCode bool        // code at the server waits for results of its calls, and for nothing else
+	inTurn      bool        // a loop body may have control: follow-ups wait
+	before      history     // what the last reply was an answer to
+	opened      int         // how many calls were open before the last reply
+	dropped     []*openCall // calls of a reply that was taken over, whose results stand
+	choice      any         // the forced tool choice that has done its work in this run
+	ended       bool        // the run ended for good: what comes now begins another one
+	iteration   int         // replies of this run
+	container   string      // that the last reply ran in which had one
 
 	compact compaction
 }
@@ -68,59 +68,18 @@ func newLoop(tools *toolset, messages []anthropic.BetaMessageParam) (*loop, erro
 		return nil, err
 	}
 	l.flush()
+	if last := l.history.last(); last != nil && last.role == roleAssistant && last.hanging {
+		l.resumeGiven()
+	}
 	return l, nil
 }
 
-// follow adds messages after everything else, as soon as the open turn allows.
-// On an error nothing has changed.
-//
-// Results in them answer open calls in place of the calls' handlers.
-func (l *loop) follow(messages []anthropic.BetaMessageParam) error {
-	queue := l.queue.clone()
-	claims := make(map[*openCall][]byte)
-	for i, p := range messages {
-		m, ok, err := encodeMessage(p)
-		if err == nil && ok {
-			if m, ok, err = l.claim(m, &queue, claims); err == nil && ok {
-				err = queue.append(m, func(use toolUse) []byte { return ErrorResult(unrunGiven).encode(use) })
-			}
-		}
-		if err != nil {
-			return &HistoryError{Index: i, Reason: err.Error()}
-		}
+// resumeGiven has a conversation that begins with a paused turn go on with it.
+func (l *loop) resumeGiven() {
+	l.rule = ruleFor(anthropic.BetaStopReasonPauseTurn)
+	for _, call := range l.open {
+		call.state, call.unrun = callUnrun, l.rule.unrun
 	}
-	for call, block := range claims {
-		l.answer(call, block, nil)
-	}
-	l.queue = queue
-	return nil
-}
-
-// claim takes the results out of m that answer calls of the open turn. It
-// reports false if nothing else is in m.
-func (l *loop) claim(m message, queue *history, claims map[*openCall][]byte) (message, bool, error) {
-	if len(m.results) == 0 || len(l.open) == 0 || len(queue.open) > 0 {
-		return m, true, nil
-	}
-	blocks, err := m.blocks()
-	if err != nil {
-		return m, false, err
-	}
-	for _, b := range blocks[:m.lead] {
-		call := l.openCall(b.toolUseID)
-		switch {
-		case call == nil || claims[call] != nil || call.state == callAnswered:
-			return m, false, fmt.Errorf("the tool_result for %q answers no open call: each call is answered once", b.toolUseID)
-		case call.state == callStarted:
-			return m, false, fmt.Errorf("the tool_result for %q comes too late: the call has started", b.toolUseID)
-		}
-		claims[call] = b.raw
-	}
-	if m.lead == len(blocks) {
-		return m, false, nil
-	}
-	rest, ok, err := readMessage(joinMessage(m.role, rawsOf(blocks[m.lead:])).raw)
-	return rest, ok, err
 }
 
 // openCall returns the open call of an id, or nil.
@@ -185,6 +144,9 @@ func (l *loop) waiting() []*openCall {
 // follow-ups. A turn none of whose calls are run stays open until there is
 // something to say after it.
 func (l *loop) settle() {
+	if l.held() {
+		return
+	}
 	for _, call := range l.open {
 		if call.state != callUnrun {
 			l.news = true
@@ -198,19 +160,8 @@ func (l *loop) settle() {
 	}
 }
 
-// flushable reports whether follow-ups can go into the history: some wait, and
-// not only system messages, which the API takes after a user message alone.
-func (l *loop) flushable() bool {
-	if len(l.queue.messages) == 0 || l.held() {
-		return false
-	}
-	last := l.history.last()
-	afterReply := last != nil && last.role == roleAssistant && len(l.open) == 0
-	return !afterReply || slices.ContainsFunc(l.queue.messages, func(m message) bool { return m.role != roleSystem })
-}
-
-// held reports whether follow-ups must wait: the last reply was paused in the
-// middle of a server tool's work, and only its continuation may follow.
+// held reports whether nothing but its continuation may follow the last reply: it
+// was paused in the middle of a server tool's work.
 func (l *loop) held() bool {
 	last := l.history.last()
 	return l.rule.after == resumeRun && last != nil && last.role == roleAssistant && last.hanging
@@ -241,32 +192,6 @@ func (l *loop) prune() {
 		l.history.messages = append(l.history.messages, pruned)
 	}
 	l.history.open = open
-}
-
-// follows returns the follow-ups in the order in which they come after messages. A
-// system message cannot follow a reply: the first other one goes in front of it.
-func (l *loop) follows(messages []message) []message {
-	queue := l.queue.messages
-	if len(messages) == 0 || messages[len(messages)-1].role != roleAssistant {
-		return queue
-	}
-	if at := slices.IndexFunc(queue, func(m message) bool { return m.role != roleSystem }); at > 0 {
-		return slices.Concat(queue[at:at+1], queue[:at], queue[at+1:])
-	}
-	return queue
-}
-
-// flush moves the follow-ups into the history.
-func (l *loop) flush() {
-	if len(l.queue.messages) > 0 {
-		l.prune()
-	}
-	for _, m := range l.follows(l.history.messages) {
-		l.history.push(m)
-		l.news = true
-	}
-	l.queue = history{base: &l.history}
-	l.openCalls(callWaiting, unrunGiven)
 }
 
 // openCalls makes open what history.open is. Calls that are new in it have the
@@ -321,6 +246,7 @@ func (l *loop) receive(r *reply) {
 		}
 	}
 	l.news = l.rule.after == resumeRun
+	l.waitingCode = l.rule.after == runCalls && r.message.fromCode
 }
 
 // taken reports whether the id of a tool use is in the conversation.
@@ -328,7 +254,10 @@ func (l *loop) taken(id string) bool { return l.queue.has(id) }
 
 // finished reports whether the run would end if nothing came in between.
 func (l *loop) finished() bool {
-	return !l.inFlight && !l.news && l.compact.scheduled == nil && !l.flushable() && len(l.waiting()) == 0 && len(l.history.messages) > 0
+	if l.inFlight || l.news || l.compact.scheduled != nil || l.flushable() || l.history.last() == nil {
+		return false
+	}
+	return !slices.ContainsFunc(l.open, func(c *openCall) bool { return c.state != callUnrun })
 }
 
 // lookup returns the tool that answers calls of name, or nil.
@@ -371,7 +300,7 @@ func (l *loop) view() []message {
 	for _, call := range l.open {
 		begun = begun || call.state > callWaiting
 	}
-	if begun {
+	if begun && !l.held() {
 		results := l.history.answered(nil, func(use toolUse) []byte { return l.openCall(use.id).answer() })
 		messages = append(messages[:len(messages):len(messages)], results)
 	}

@@ -166,19 +166,31 @@ func trimEnd(m message) []byte {
 		return m.raw
 	}
 	blocks, err := m.blocks()
-	if err != nil || len(blocks) == 0 {
+	if err != nil {
 		return m.raw
 	}
-	end := &blocks[len(blocks)-1]
-	text, ok := wire.Unquote(end.text)
-	trimmed := strings.TrimRightFunc(text, unicode.IsSpace)
-	if end.kind != typeText || !ok || trimmed == text {
-		return m.raw
+	for trimmed := false; ; trimmed = true {
+		last := len(blocks) - 1
+		if last < 0 || blocks[last].kind != typeText {
+			return trimmedMessage(m, blocks, trimmed)
+		}
+		text, _ := wire.Unquote(blocks[last].text)
+		kept := strings.TrimRightFunc(text, unicode.IsSpace)
+		switch kept {
+		case text:
+			return trimmedMessage(m, blocks, trimmed)
+		case "":
+			blocks = blocks[:last]
+		default:
+			blocks[last].raw = setMember(blocks[last].raw, "text", wire.AppendString(nil, kept))
+			return trimmedMessage(m, blocks, true)
+		}
 	}
-	if trimmed == "" {
-		blocks = blocks[:len(blocks)-1]
-	} else {
-		end.raw = setMember(end.raw, "text", wire.AppendString(nil, trimmed))
+}
+
+func trimmedMessage(m message, blocks []block, trimmed bool) []byte {
+	if !trimmed {
+		return m.raw
 	}
 	return joinMessage(roleAssistant, rawsOf(blocks)).raw
 }

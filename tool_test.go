@@ -78,7 +78,7 @@ func TestDerivedSchemaIsSent(t *testing.T) {
 		t.Fatalf("tools = %s, %v", c.request(t, 0).Field("tools"), err)
 	}
 	schema := sent[0].InputSchema
-	if !sent[0].Strict || string(schema["required"]) != `["city"]` || string(schema["additionalProperties"]) != "false" || schema["$schema"] != nil {
+	if !sent[0].Strict || string(schema["required"]) != `["city","days","tags"]` || string(schema["additionalProperties"]) != "false" || schema["$schema"] != nil {
 		t.Errorf("weather is sent as %s", c.request(t, 0).Field("tools"))
 	}
 	if sent[1].Description != nil { // G26

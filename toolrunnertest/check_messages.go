@@ -10,10 +10,11 @@ import (
 
 // message is a message taken apart. String content is one text block.
 type message struct {
-	path   string
-	role   string
-	blocks []block
-	empty  bool // content is "" or []
+	path       string
+	role       string
+	blocks     []block
+	empty      bool // content is "" or []
+	configures bool // it has an output_config
 }
 
 type block struct {
@@ -99,6 +100,7 @@ func (c *checker) readMessage(path string, raw json.RawMessage) message {
 	default:
 		c.breach("message-shape", path+".role", "Input should be 'user', 'assistant' or 'system'")
 	}
+	m.configures = fields["output_config"] != nil
 	content := fields["content"]
 	switch {
 	case isString(content):
@@ -131,7 +133,7 @@ func (c *checker) checkContent(m message, last bool) {
 		c.breach("user-empty", m.path, "user messages must have non-empty content")
 	case m.empty && m.role == "assistant" && !last:
 		c.breach("assistant-empty", m.path, "all messages must have non-empty content except for the optional final assistant message")
-	case m.empty && m.role == "system":
+	case m.empty && m.role == "system" && !m.configures:
 		c.breach("text-empty", m.path, "text content blocks must be non-empty")
 	}
 	if len(m.blocks) == 0 {

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -186,9 +185,9 @@ func (s *Server) refuse(method string, q *Request) *failure {
 	}
 	breaches := Breaches(CheckRequest(q.Body))
 	if s.paused() {
-		last := fmt.Sprintf("messages.%d.", len(q.Messages())-1)
+		last := fmt.Sprintf("messages.%d", len(q.Messages())-1)
 		breaches = slices.DeleteFunc(breaches, func(b Breach) bool {
-			return b.Rule == "tool-result-missing" && strings.HasPrefix(b.Path, last)
+			return b.Rule == "tool-result-missing" && b.Path == last
 		})
 	}
 	if len(breaches) > 0 {

@@ -93,11 +93,15 @@ func FromJSON(raw json.RawMessage) (*Input, error) {
 // FromParam takes the schema of a tool that is not ours. The SDK writes the extra fields of a parameter in random
 // order; here they come in the order of our own schemas, so that the same tool is the same bytes each time.
 func FromParam(p anthropic.BetaToolInputSchemaParam) (*Input, error) {
+	_, written := p.Overrides()
+	if !written && p.Properties == nil {
+		p.Properties = map[string]any{} // some servers refuse a schema without
+	}
 	raw, err := json.Marshal(p)
 	if err != nil {
 		return nil, fmt.Errorf("schema cannot be encoded: %w", err)
 	}
-	if _, written := p.Overrides(); written {
+	if written {
 		return FromJSON(raw)
 	}
 	tree, err := parseJSON(raw)
