@@ -99,9 +99,9 @@ func (a *account) watch(next toolrunner.Handler) toolrunner.Handler {
 		took := seconds(s.end.Sub(s.begin))
 		if err != nil {
 			a.failed++
-			a.outcome(call.ID, red, "failed after "+took, err.Error())
+			a.outcome(call.ID, red, "failed, "+took, err.Error())
 		} else {
-			a.outcome(call.ID, green, "ok after "+took, contentText(result.Content))
+			a.outcome(call.ID, green, "ok, "+took, contentText(result.Content))
 		}
 		return result, err
 	}
@@ -181,7 +181,7 @@ func (a *account) closing(r *toolrunner.Runner) {
 	usage := r.Usage()
 	a.paper.blank()
 	a.paper.line(dim, "")
-	a.paper.write(dim, fmt.Sprintf("%s after %d turns and %d calls, %d of them failed; %d tokens in, %d out; %s",
+	a.paper.write(dim, fmt.Sprintf("%s: %d turns, %d calls (%d failed), %d tokens in, %d out, %s",
 		r.Outcome(), r.IterationCount(), len(a.numbers), a.failed, usage.InputTokens, usage.OutputTokens, seconds(time.Since(a.begin))))
 	a.paper.end()
 }

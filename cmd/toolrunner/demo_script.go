@@ -58,7 +58,7 @@ func correct(q *toolrunnertest.Request) toolrunnertest.Reply {
 		north = found[1]
 	}
 	return toolrunnertest.Message(
-		toolrunnertest.Say(fmt.Sprintf("Two slips of mine: the city is %s, and the unit is nmi. Again, with the second leg:", north)),
+		toolrunnertest.Say(fmt.Sprintf("Two slips of mine: the city is %s, and the unit is nmi. Once more:", north)),
 		toolrunnertest.Call("toolu_5", "daylight", fmt.Sprintf(`{"city":%q,"date":"2026-06-21"}`, north)),
 		toolrunnertest.Call("toolu_6", "distance", `{"from":"Lisbon","to":"Reykjavik","unit":"nmi"}`),
 		toolrunnertest.Call("toolu_7", "distance", fmt.Sprintf(`{"from":"Reykjavik","to":%q,"unit":"nmi"}`, north)),

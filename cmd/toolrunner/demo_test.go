@@ -77,8 +77,8 @@ func TestFastDemoTellsTheSameStory(t *testing.T) {
 		t.Fatalf("exit code = %d, want %d; stderr:\n%s", code, exitOK, &errs)
 	}
 	for _, want := range []string{
-		`[3] failed after`, `did you mean "Tromsø"?`, `[4] not run: invalid input`, `[6] ok after`,
-		"completed after 3 turns and 7 calls, 2 of them failed",
+		`[3] failed, `, `did you mean "Tromsø"?`, `[4] not run: invalid input`, `[6] ok, `,
+		"completed: 3 turns, 7 calls (2 failed)",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the output lacks %q:\n%s", want, &out)
