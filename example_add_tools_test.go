@@ -3,7 +3,6 @@ package toolrunner_test
 import (
 	"context"
 	"fmt"
-	"log"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
@@ -30,11 +29,13 @@ func ExampleRunner_AddTools() {
 	params.Betas = []anthropic.AnthropicBeta{anthropic.AnthropicBetaInlineTools2026_09_15}
 	runner, err := toolrunner.New(&client.Beta.Messages, []anthropic.BetaTool{logIn}, toolrunner.Params{BetaMessageNewParams: params})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	message, err := runner.RunToCompletion(context.Background())
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	fmt.Println(string(srv.Requests()[1].Messages()[3]))
 	fmt.Println(message.Content[0].Text)

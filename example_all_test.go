@@ -3,7 +3,6 @@ package toolrunner_test
 import (
 	"context"
 	"fmt"
-	"log"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
@@ -27,11 +26,13 @@ func ExampleRunner_All() {
 		BetaMessageNewParams: ask("How is the weather in Paris?"),
 	})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	for turn, err := range runner.All(context.Background()) {
 		if err != nil {
-			log.Fatal(err)
+			fmt.Println(err)
+			return
 		}
 		fmt.Println(turn.Iteration(), turn.StopReason, turn.Text())
 	}

@@ -2,7 +2,7 @@ package toolrunner_test
 
 import (
 	"context"
-	"log"
+	"fmt"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
@@ -23,15 +23,18 @@ func ExampleRunner_AppendMessages() {
 		BetaMessageNewParams: ask("How is the weather in Paris?"),
 	})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	for turn, err := range runner.All(context.Background()) {
 		if err != nil {
-			log.Fatal(err)
+			fmt.Println(err)
+			return
 		}
 		if len(turn.Calls()) > 0 {
 			if err := runner.AppendMessages(say("Please be concise.")); err != nil {
-				log.Fatal(err)
+				fmt.Println(err)
+				return
 			}
 		}
 	}

@@ -3,7 +3,6 @@ package toolrunner_test
 import (
 	"context"
 	"fmt"
-	"log"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
@@ -31,10 +30,12 @@ func ExampleNewTool_cacheControl() {
 		BetaMessageNewParams: ask("Read the manual."),
 	})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	if _, err := runner.RunToCompletion(context.Background()); err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	fmt.Println(string(srv.Requests()[1].ToolResult("toolu_1")))
 	// Output:

@@ -3,7 +3,6 @@ package toolrunner_test
 import (
 	"context"
 	"fmt"
-	"log"
 
 	"github.com/toolrunner/toolrunner"
 	"github.com/toolrunner/toolrunner/toolrunnertest"
@@ -20,19 +19,22 @@ func ExampleRunner_AppendMessages_afterTheEnd() {
 		BetaMessageNewParams: ask("What is the capital of France?"),
 	})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	answer := func() {
 		for turn, err := range runner.All(context.Background()) {
 			if err != nil {
-				log.Fatal(err)
+				fmt.Println(err)
+				return
 			}
 			fmt.Println(turn.Text())
 		}
 	}
 	answer()
 	if err := runner.AppendMessages(say("How many people live there?")); err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	answer()
 	fmt.Println(len(runner.Messages()), "messages")

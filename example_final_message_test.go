@@ -3,7 +3,6 @@ package toolrunner_test
 import (
 	"context"
 	"fmt"
-	"log"
 
 	"github.com/toolrunner/toolrunner"
 	"github.com/toolrunner/toolrunner/toolrunnertest"
@@ -19,11 +18,13 @@ func ExampleRunner_LastMessage() {
 		BetaMessageNewParams: ask("How is the weather in Paris?"),
 	})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	for _, err := range runner.AllStreaming(context.Background()) {
 		if err != nil {
-			log.Fatal(err)
+			fmt.Println(err)
+			return
 		}
 	}
 	message := runner.LastMessage()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
@@ -27,7 +26,8 @@ func ExampleParams_maxIterations() {
 		MaxIterations:        2,
 	})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	_, err = runner.RunToCompletion(context.Background())
 	fmt.Println(errors.Is(err, toolrunner.ErrMaxIterations), runner.Outcome(), runner.IterationCount())
@@ -35,7 +35,8 @@ func ExampleParams_maxIterations() {
 	runner.Params.MaxIterations = 3
 	message, err := runner.RunToCompletion(context.Background())
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	fmt.Println(message.Content[0].Text)
 	// Output:

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
@@ -25,7 +24,8 @@ func ExampleRunner_Next() {
 		BetaMessageNewParams: ask("How is the weather in Paris?"),
 	})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	for {
 		turn, err := runner.Next(context.Background())
@@ -33,7 +33,8 @@ func ExampleRunner_Next() {
 			break
 		}
 		if err != nil {
-			log.Fatal(err)
+			fmt.Println(err)
+			return
 		}
 		fmt.Println(turn.StopReason)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
@@ -25,7 +24,8 @@ func ExampleNewRawTool() {
 
 	content, err := echo.Execute(context.Background(), json.RawMessage(`{"text":"hello"}`))
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	fmt.Println(echo.Name(), content[0].OfText.Text)
 	// Output: echo you said {"text":"hello"}

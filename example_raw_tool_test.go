@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
@@ -29,16 +28,19 @@ func ExampleNewBetaToolFromBytes() {
 			return anthropic.BetaToolResultBlockParamContentUnion{OfText: &anthropic.BetaTextBlockParam{Text: "a record"}}, nil
 		})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	runner, err := toolrunner.New(&client.Beta.Messages, []anthropic.BetaTool{lookup}, toolrunner.Params{
 		BetaMessageNewParams: ask("Find record 9007199254740993."),
 	})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	if _, err := runner.RunToCompletion(context.Background()); err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	fmt.Println(string(srv.Requests()[1].ToolResult("toolu_1")))
 	// Output:

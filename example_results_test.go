@@ -3,7 +3,6 @@ package toolrunner_test
 import (
 	"context"
 	"fmt"
-	"log"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
@@ -51,10 +50,12 @@ func ExampleNewTool_results() {
 	}
 	runner, err := toolrunner.New(&client.Beta.Messages, tools, toolrunner.Params{BetaMessageNewParams: ask("Show me.")})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	if _, err := runner.RunToCompletion(context.Background()); err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	for _, id := range []string{"toolu_1", "toolu_2", "toolu_3"} {
 		fmt.Println(string(srv.Requests()[1].ToolResult(id)))

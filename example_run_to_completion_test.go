@@ -3,7 +3,6 @@ package toolrunner_test
 import (
 	"context"
 	"fmt"
-	"log"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
@@ -24,11 +23,13 @@ func ExampleRunner_RunToCompletion() {
 		BetaMessageNewParams: ask("How is the weather in Paris?"),
 	})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	message, err := runner.RunToCompletion(context.Background())
 	if err != nil { // the run failed, was cut off, refused, or reached a limit
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	fmt.Println(message.Content[0].Text)
 	// Output:

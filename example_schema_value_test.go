@@ -3,7 +3,6 @@ package toolrunner_test
 import (
 	"context"
 	"fmt"
-	"log"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
@@ -37,10 +36,12 @@ func ExampleNewBetaTool() {
 		BetaMessageNewParams: ask("Roll a die."),
 	})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	if _, err := runner.RunToCompletion(context.Background()); err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	fmt.Println(string(srv.Requests()[0].Field("tools")))
 	fmt.Println(string(srv.Requests()[1].ToolResult("toolu_1")))

@@ -3,7 +3,6 @@ package toolrunner_test
 import (
 	"context"
 	"fmt"
-	"log"
 	"strings"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
@@ -34,10 +33,12 @@ func ExampleParams_serverTools() {
 	}
 	runner, err := toolrunner.New(&client.Beta.Messages, []anthropic.BetaTool{weatherTool()}, toolrunner.Params{BetaMessageNewParams: params})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	if _, err := runner.RunToCompletion(context.Background()); err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	second := srv.Requests()[1]
 	fmt.Println("untouched:", strings.Contains(string(second.Messages()[1]), found))

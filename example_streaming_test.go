@@ -3,7 +3,6 @@ package toolrunner_test
 import (
 	"context"
 	"fmt"
-	"log"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
@@ -27,15 +26,18 @@ func ExampleRunner_AllStreaming() {
 		BetaMessageNewParams: ask("How is the weather in Paris?"),
 	})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	for turn, err := range runner.AllStreaming(context.Background()) {
 		if err != nil {
-			log.Fatal(err)
+			fmt.Println(err)
+			return
 		}
 		for event, err := range turn.Events() {
 			if err != nil {
-				log.Fatal(err)
+				fmt.Println(err)
+				return
 			}
 			if event.Text != "" {
 				fmt.Printf("text  %q\n", event.Text)

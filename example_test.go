@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
@@ -36,11 +35,13 @@ func Example() {
 		},
 	})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	for turn, err := range runner.All(context.Background()) {
 		if err != nil {
-			log.Fatal(err)
+			fmt.Println(err)
+			return
 		}
 		for _, call := range turn.Calls() {
 			fmt.Println("call:", call.Name, string(call.Input))
@@ -82,7 +83,8 @@ func printMessages(messages []anthropic.BetaMessageParam) {
 	for _, message := range messages {
 		encoded, err := json.Marshal(message)
 		if err != nil {
-			log.Fatal(err)
+			fmt.Println(err)
+			return
 		}
 		fmt.Println(string(encoded))
 	}

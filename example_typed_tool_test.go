@@ -3,7 +3,6 @@ package toolrunner_test
 import (
 	"context"
 	"fmt"
-	"log"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
@@ -42,10 +41,12 @@ func ExampleNewTool() {
 		BetaMessageNewParams: ask("How is the weather in Paris, and what is 2 + 3?"),
 	})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	if _, err := runner.RunToCompletion(context.Background()); err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	fmt.Println(string(srv.Requests()[0].Field("tools")))
 	printMessages(runner.Messages())

@@ -53,17 +53,17 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 			return exitCode(stderr, c.name, c.run(ctx, &terminal{stdin, stdout, stderr, env}, args[1:]))
 		}
 	}
-	fmt.Fprintf(stderr, "toolrunner: there is no subcommand %q\n\n", args[0])
+	note(stderr, "toolrunner: there is no subcommand %q\n\n", args[0])
 	usage(stderr)
 	return exitUsage
 }
 
 func usage(w io.Writer) {
-	fmt.Fprint(w, "Usage: toolrunner <subcommand> [flags]\n\nSubcommands:\n")
+	note(w, "Usage: toolrunner <subcommand> [flags]\n\nSubcommands:\n")
 	for _, c := range commands() {
-		fmt.Fprintf(w, "  %-6s %s\n", c.name, c.summary)
+		note(w, "  %-6s %s\n", c.name, c.summary)
 	}
-	fmt.Fprint(w, "\nEach subcommand explains its flags with -h.\n")
+	note(w, "\nEach subcommand explains its flags with -h.\n")
 }
 
 // exitCode reports err, unless the subcommand has, and returns what stands for it.
@@ -74,9 +74,9 @@ func exitCode(stderr io.Writer, name string, err error) int {
 	case errors.Is(err, errUsage):
 		return exitUsage
 	case errors.Is(err, context.Canceled):
-		fmt.Fprintf(stderr, "toolrunner %s: interrupted\n", name)
+		note(stderr, "toolrunner %s: interrupted\n", name)
 	default:
-		fmt.Fprintf(stderr, "toolrunner %s: %v\n", name, err)
+		note(stderr, "toolrunner %s: %v\n", name, err)
 	}
 	return exitFailed
 }
@@ -87,7 +87,7 @@ func parse(term *terminal, flags *flag.FlagSet, about string, args []string) err
 	flags.SetOutput(io.Discard)
 	flags.Usage = func() {}
 	explain := func(w io.Writer) {
-		fmt.Fprintf(w, "Usage: toolrunner %s [flags]\n\n%s\n\nFlags:\n", flags.Name(), about)
+		note(w, "Usage: toolrunner %s [flags]\n\n%s\n\nFlags:\n", flags.Name(), about)
 		flags.SetOutput(w)
 		flags.PrintDefaults()
 	}
@@ -102,7 +102,10 @@ func parse(term *terminal, flags *flag.FlagSet, about string, args []string) err
 		explain(term.out)
 		return err
 	}
-	fmt.Fprintf(term.err, "toolrunner %s: %v\n\n", flags.Name(), err)
+	note(term.err, "toolrunner %s: %v\n\n", flags.Name(), err)
 	explain(term.err)
 	return errUsage
 }
+
+// note tells the user something. If that fails there is nobody to tell.
+func note(w io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(w, format, args...) }

@@ -29,7 +29,7 @@ func runDemo(ctx context.Context, term *terminal, args []string) error {
 	if *live {
 		key := term.env("ANTHROPIC_API_KEY")
 		if key == "" {
-			fmt.Fprintln(term.err, "toolrunner demo: -live needs a key of the API in ANTHROPIC_API_KEY; leave -live out to run without one")
+			note(term.err, "toolrunner demo: -live needs a key of the API in ANTHROPIC_API_KEY; leave -live out to run without one\n")
 			return errUsage
 		}
 		options := []option.RequestOption{option.WithoutEnvironmentDefaults(), option.WithAPIKey(key)}
@@ -65,11 +65,11 @@ func demonstrate(ctx context.Context, term *terminal, client *anthropic.Client, 
 	}
 	account.opening(title, demoPrompt)
 	for turn, err := range runner.AllStreaming(ctx) {
-		account.settle(runner.Messages())
 		if err != nil {
 			account.paper.end()
 			return err
 		}
+		account.settle(runner.Messages())
 		account.turn(turn)
 	}
 	account.closing(runner)
