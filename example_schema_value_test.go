@@ -43,9 +43,7 @@ func ExampleNewBetaTool() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(string(srv.Requests()[0].Field("tools")))
 	fmt.Println(string(srv.Requests()[1].ToolResult("toolu_1")))
 	// Output:
-	// [{"input_schema":{"properties":{"sides":{"minimum":2,"type":"integer"}},"required":["sides"],"type":"object"},"name":"roll","description":"Roll a die."}]
 	// {"type":"tool_result","tool_use_id":"toolu_1","content":[{"type":"text","text":"4 of 6"}]}
 }
