@@ -1,2 +1,100 @@
-// Package toolrunner runs the loop between a model and its tools.
+// Package toolrunner runs the loop between a model and its tools: it sends a
+// conversation to the Claude Messages API, runs the tools that the reply calls,
+// sends their results back, and repeats that until the model is done.
+//
+//	messages ──► history ──► request ──► model ──► reply ──► turn ──► stop reason
+//	                ▲                                          │            │
+//	                │                                      loop body        ├──► end: outcome
+//	                │                                    (yours: looks,     ▼
+//	                └─────────── results ◄── tools ◄──── adds messages)   calls
+//
+// The smallest program:
+//
+//	client := anthropic.NewClient()
+//	weather := toolrunner.NewTool("get_weather", "Get the weather in a city.",
+//		func(ctx context.Context, in struct {
+//			City string `json:"city" jsonschema:"required"`
+//		}) (string, error) {
+//			return "21 degrees in " + in.City, nil
+//		})
+//	runner, err := toolrunner.New(&client.Beta.Messages, []anthropic.BetaTool{weather}, toolrunner.Params{
+//		BetaMessageNewParams: anthropic.BetaMessageNewParams{
+//			Model:     anthropic.ModelClaudeSonnet5_5,
+//			MaxTokens: 1024,
+//			Messages:  []anthropic.BetaMessageParam{anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("How is the weather in Paris?"))},
+//		},
+//	})
+//	if err != nil {
+//		return err
+//	}
+//	for turn, err := range runner.All(ctx) {
+//		if err != nil {
+//			return err
+//		}
+//		fmt.Println(turn.Text())
+//	}
+//
+// A [Runner] is a conversation. [Runner.All] hands each turn to the loop body
+// once its reply is complete, [Runner.AllStreaming] as soon as it begins,
+// [Runner.Next] takes one step, and [Runner.RunToCompletion] needs no body.
+// [Runner.Outcome] says how a run has ended. After the end, messages that are
+// appended begin the next run.
+//
+// A [Tool] is a definition and a [Handler]. [NewTool] derives the schema from a
+// Go type; [NewRawTool] takes any definition; any other [anthropic.BetaTool] is
+// run too. A handler's error and its panic become results that the model reads.
+//
+// A loop body may add messages ([Runner.AppendMessages]), run the calls and change
+// their results before they are sent ([Turn.Results]), change Params, or take over:
+// [Turn.Retry] sends the same history again, [Turn.Replace] and
+// [Runner.SetMessages] put another one in place. [Middleware] goes around handlers,
+// and [AutoCompact] shortens a history that has grown.
+//
+// [Params] holds the request and what the loop is to do; the zero value of each
+// field of ours is a default.
+//
+// # Promises
+//
+// The history is a list of messages that are encoded once, and a reply stays as
+// the API sent it, byte for byte. While the caller has control, the history is
+// one that the API accepts once the next request goes out. A call that has run is
+// not run again: not after an error of the API, and not after a cancellation.
+//
+// # Files
+//
+// Each file holds one concept, in the order in which data meets them:
+//
+//	errors.go        what to branch on, and what to inspect
+//	object.go        JSON objects as lists of members
+//	block.go         content blocks as they came
+//	call.go          what the model asks, and what it gets back
+//	tool.go          a definition and what answers its calls
+//	dispatch.go      a turn's calls, run; the only goroutines
+//	middleware.go    what goes around handlers
+//	toolset.go       what can be called now
+//	breakpoints.go   cache breakpoints, at most as many as a request may have
+//	history.go       the messages so far, each call answered
+//	messages.go      the SDK's messages, encoded and decoded
+//	stop.go          what follows a stop reason; how a run ends
+//	usage.go         what replies cost
+//	reply.go         an assistant message on its way into the history
+//	compact.go       when and how the history is shortened
+//	opencall.go      a call without a result yet
+//	loop.go          what is the next step, decided without I/O
+//	followup.go      messages that come after the open turn
+//	takeover.go      a history that the body put in place
+//	compacting.go    the loop's part in compacting
+//	params.go        every knob
+//	request.go       parameters and history as a request body
+//	accumulate.go    stream events, put together to a reply
+//	stream.go        a response, read as events
+//	log.go           records of what happens
+//	turn.go          what a loop body sees and may do
+//	exchange.go      a request, and the turn that it brings
+//	answer.go        the calls of a turn, and their results
+//	conversation.go  what a caller may see and do beside the turns
+//	runner.go        the loop with its I/O
+//
+// Package toolrunnertest is a Messages API for tests. The command
+// cmd/toolrunner shows a run that needs no key.
 package toolrunner

@@ -12,7 +12,7 @@ import (
 	"github.com/toolrunner/toolrunner/toolrunnertest"
 )
 
-type weatherInput struct {
+type forecastInput struct {
 	City string   `json:"city" jsonschema:"required,description=Name of the city"`
 	Days *int64   `json:"days,omitempty"`
 	Tags []string `json:"tags,omitempty"`
@@ -38,7 +38,7 @@ func TestInputThatBreaksTheSchemaDoesNotReachTheHandler(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var ran journal
-			weather := toolrunner.NewTool("weather", "", func(_ context.Context, in weatherInput) (string, error) {
+			weather := toolrunner.NewTool("weather", "", func(_ context.Context, in forecastInput) (string, error) {
 				ran.add("%s", in.City)
 				return "sunny", nil
 			})
@@ -64,7 +64,7 @@ func TestInputThatBreaksTheSchemaDoesNotReachTheHandler(t *testing.T) {
 
 // E62: the schema that is derived has what strict mode asks for, and no more.
 func TestDerivedSchemaIsSent(t *testing.T) {
-	weather := toolrunner.NewTool("weather", "Tells the weather.", func(context.Context, weatherInput) (string, error) { return "", nil })
+	weather := toolrunner.NewTool("weather", "Tells the weather.", func(context.Context, forecastInput) (string, error) { return "", nil })
 	bare := toolrunner.NewTool("bare", "", func(context.Context, struct{}) (string, error) { return "", nil })
 	weather.Definition.Strict = anthropic.Bool(true)
 	c := converse(t, asking("hi"), tools(weather, bare), toolrunnertest.Text("done"))
@@ -163,7 +163,7 @@ func TestForeignToolsRun(t *testing.T) {
 
 // A Tool works with any runner that takes a BetaTool.
 func TestToolExecutesOnItsOwn(t *testing.T) {
-	weather := toolrunner.NewTool("weather", "d", func(_ context.Context, in weatherInput) (*toolrunner.Result, error) {
+	weather := toolrunner.NewTool("weather", "d", func(_ context.Context, in forecastInput) (*toolrunner.Result, error) {
 		if in.City == "" {
 			return toolrunner.ErrorResult("which city?"), nil
 		}
@@ -192,7 +192,7 @@ func TestNewToolPanicsOnATypeWithoutASchema(t *testing.T) {
 // What comes from data is an error: the official constructors, and New for the
 // one that returns none.
 func TestBadSchemasAreErrors(t *testing.T) {
-	handler := func(context.Context, weatherInput) (content, error) { return text(""), nil }
+	handler := func(context.Context, forecastInput) (content, error) { return text(""), nil }
 	for _, schema := range []string{``, `[]`, `{"type":"string"}`, `{"anyOf":[{"type":"object"}],"type":"object"}`, `{"type":`} {
 		if _, err := toolrunner.NewBetaToolFromBytes("bad", "", []byte(schema), handler); err == nil || !strings.Contains(err.Error(), `"bad"`) {
 			t.Errorf("NewBetaToolFromBytes(%s) error = %v, want one that names the tool", schema, err)
@@ -210,7 +210,7 @@ func TestBadSchemasAreErrors(t *testing.T) {
 
 // Validation can be turned off; input that cannot be decoded still fails.
 func TestValidationCanBeTurnedOff(t *testing.T) {
-	weather := toolrunner.NewTool("weather", "", func(_ context.Context, in weatherInput) (string, error) { return "in " + in.City, nil })
+	weather := toolrunner.NewTool("weather", "", func(_ context.Context, in forecastInput) (string, error) { return "in " + in.City, nil })
 	params := asking("hi")
 	params.Validate = toolrunner.ValidateOff
 	c := converse(t, params, tools(weather), toolrunnertest.Message(
