@@ -163,7 +163,7 @@ func (a *accumulator) grow(e *streamEvent) error {
 	if err != nil {
 		return err
 	}
-	misfit := func(kind string) bool { return b.kind != kind && knownKinds[b.kind] }
+	misfit := func(kind string) bool { return b.kind != kind && isKnownKind(b.kind) }
 	switch e.deltaKind {
 	case "text_delta":
 		return b.add("text", e.text, misfit(typeText))
@@ -172,7 +172,7 @@ func (a *accumulator) grow(e *streamEvent) error {
 	case "signature_delta":
 		return b.add("signature", e.signature, misfit(typeThinking))
 	case "input_json_delta":
-		if len(e.partialJSON) > 0 && knownKinds[b.kind] && !strings.HasSuffix(b.kind, "tool_use") {
+		if len(e.partialJSON) > 0 && isKnownKind(b.kind) && !strings.HasSuffix(b.kind, "tool_use") {
 			return fmt.Errorf("an input delta for a %s block", b.kind)
 		}
 		b.input = append(b.input, e.partialJSON...)
@@ -193,9 +193,13 @@ func (a *accumulator) grow(e *streamEvent) error {
 
 const typeThinking = "thinking"
 
-// knownKinds are the types of blocks whose deltas are known.
-var knownKinds = map[string]bool{
-	typeText: true, typeThinking: true, "redacted_thinking": true, typeToolUse: true, "server_tool_use": true, "mcp_tool_use": true,
+// isKnownKind reports whether the deltas of a type of block are known.
+func isKnownKind(kind string) bool {
+	switch kind {
+	case typeText, typeThinking, "redacted_thinking", typeToolUse, "server_tool_use", "mcp_tool_use":
+		return true
+	}
+	return false
 }
 
 // add appends the inside of a string literal to a member. A misfit is a delta

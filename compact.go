@@ -81,7 +81,7 @@ func checkCompactable(p *anthropic.BetaMessageNewParams) error {
 func compactParams(p anthropic.BetaMessageNewParams) anthropic.BetaMessageNewParams {
 	p.ContextManagement = anthropic.BetaContextManagementConfigParam{}
 	p.StopSequences = nil
-	p.OutputFormat = anthropic.BetaJSONOutputFormatParam{}
+	p.OutputFormat = anthropic.BetaJSONOutputFormatParam{} //nolint:staticcheck // callers may still set it
 	p.OutputConfig.Format = anthropic.BetaJSONOutputFormatParam{}
 	if p.ToolChoice.OfAny != nil || p.ToolChoice.OfTool != nil {
 		p.ToolChoice = anthropic.BetaToolChoiceUnionParam{}

@@ -39,6 +39,7 @@ type ReplyError struct {
 	Err    error  // what decoding it failed with; may be nil
 }
 
+// Error says what is wrong, and quotes the beginning of the reply.
 func (e *ReplyError) Error() string {
 	const most = 200
 	text := "toolrunner: the reply cannot be used: " + e.Reason
@@ -51,6 +52,7 @@ func (e *ReplyError) Error() string {
 	return text
 }
 
+// Unwrap returns what decoding failed with, or nil.
 func (e *ReplyError) Unwrap() error { return e.Err }
 
 // IncompleteStreamError reports a stream that ended before its reply was
@@ -64,6 +66,7 @@ type IncompleteStreamError struct {
 	Err    error  // what reading failed with; io.ErrUnexpectedEOF for a plain end
 }
 
+// Error says how far the stream came.
 func (e *IncompleteStreamError) Error() string {
 	if e.Events == 0 {
 		return fmt.Sprintf("toolrunner: the stream ended before its first event: %v", e.Err)
@@ -71,6 +74,7 @@ func (e *IncompleteStreamError) Error() string {
 	return fmt.Sprintf("toolrunner: the stream ended before the reply was complete, after %d events, the last of them %s: %v", e.Events, e.Last, e.Err)
 }
 
+// Unwrap returns what reading failed with.
 func (e *IncompleteStreamError) Unwrap() error { return e.Err }
 
 // HistoryError reports messages that the Messages API would refuse. [New] and
@@ -80,6 +84,7 @@ type HistoryError struct {
 	Reason string // what is wrong, and what to do about it
 }
 
+// Error says which message is wrong, and why.
 func (e *HistoryError) Error() string {
 	return fmt.Sprintf("toolrunner: message %d: %s", e.Index, e.Reason)
 }
@@ -92,6 +97,8 @@ type ToolError struct {
 	Err     error // the private cause; never sent
 }
 
+// Error returns the text of the private cause, or else the first text that the
+// model reads.
 func (e *ToolError) Error() string {
 	if e.Err != nil {
 		return e.Err.Error()
@@ -104,6 +111,7 @@ func (e *ToolError) Error() string {
 	return "the tool failed"
 }
 
+// Unwrap returns the private cause, or nil.
 func (e *ToolError) Unwrap() error { return e.Err }
 
 // Abort returns an error that ends the run when a [Handler] or a [Middleware]

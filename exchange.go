@@ -55,10 +55,10 @@ func (r *Runner) prepare(ctx context.Context, s step, turn *Turn, streaming bool
 	}
 	turn.iteration = r.loop.iteration
 	r.mu.Unlock()
-	switch s.kind {
-	case stepSend:
+	if s.kind == stepSend {
 		turn.iteration++
-	case stepSummarize:
+	}
+	if s.kind == stepSummarize {
 		state.messages = append(slices.Clip(state.messages), r.Params.AutoCompact.Client.prompt())
 	}
 	req, err := newRequest(&r.Params, state)

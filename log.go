@@ -153,7 +153,7 @@ func (l recorder) finished(ctx context.Context, call *Call, c completion) {
 	if cause := (*panicError)(nil); errors.As(err, &cause) {
 		attrs = append(attrs, slog.String("stack", string(cause.stack)))
 	}
-	l.LogAttrs(ctx, level, text, attrs...)
+	l.LogAttrs(ctx, level, text, attrs...) //nolint:sloglint // one of three constants
 }
 
 // refused reports a call that was answered without being run.
@@ -202,7 +202,7 @@ func elide(raw []byte) string {
 
 // Format writes a summary: what the parameters hold may be secret.
 func (p Params) Format(f fmt.State, _ rune) {
-	fmt.Fprintf(f, "toolrunner.Params{Model: %q, MaxTokens: %d, MaxIterations: %d, ...}", p.Model, p.MaxTokens, p.MaxIterations)
+	_, _ = fmt.Fprintf(f, "toolrunner.Params{Model: %q, MaxTokens: %d, MaxIterations: %d, ...}", p.Model, p.MaxTokens, p.MaxIterations)
 }
 
 // LogValue is the same for records.

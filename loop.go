@@ -302,10 +302,10 @@ func (l *loop) view() []message {
 	}
 	if begun && !l.held() {
 		results := l.history.answered(nil, func(use toolUse) []byte { return l.openCall(use.id).answer() })
-		messages = append(messages[:len(messages):len(messages)], results)
+		messages = append(slices.Clip(messages), results)
 	}
 	if (begun || len(l.open) == 0) && !l.inFlight && l.flushable() {
-		messages = append(messages[:len(messages):len(messages)], l.follows(messages)...)
+		messages = append(slices.Clip(messages), l.follows(messages)...)
 	}
 	return messages
 }

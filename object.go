@@ -36,8 +36,8 @@ func readObject(data []byte) (object, error) {
 	return o, err
 }
 
-func (o object) get(key string) []byte {
-	for _, m := range o {
+func (o *object) get(key string) []byte {
+	for _, m := range *o {
 		if m.key == key {
 			return m.value
 		}
@@ -58,9 +58,9 @@ func (o *object) set(key string, value []byte) {
 	*o = append(*o, member{key, value})
 }
 
-func (o object) appendTo(dst []byte) []byte {
+func (o *object) appendTo(dst []byte) []byte {
 	dst = append(dst, '{')
-	for i, m := range o {
+	for i, m := range *o {
 		if i > 0 {
 			dst = append(dst, ',')
 		}

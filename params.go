@@ -133,7 +133,7 @@ func (p *Params) forced() any {
 // parseOutput parses the final reply into the struct that the schema of the
 // output format points to, if it does.
 func (p *Params) parseOutput(message *anthropic.BetaMessage) error {
-	for _, schema := range []any{p.OutputConfig.Format.Schema, p.OutputFormat.Schema} {
+	for _, schema := range []any{p.OutputConfig.Format.Schema, p.OutputFormat.Schema} { //nolint:staticcheck // callers may still set it
 		if v := reflect.ValueOf(schema); v.Kind() == reflect.Pointer && !v.IsNil() {
 			return message.ParseOutput(schema)
 		}

@@ -182,7 +182,8 @@ func TestContainerIsCarriedAlong(t *testing.T) {
 		{"pinned id", container{OfString: anthropic.String("mine")}, []string{"c1", ""}, []string{`"mine"`, `"mine"`}},
 		{"pinned object", container{OfContainers: pinned}, []string{"c1", ""}, []string{`{"id":"mine"}`, `{"id":"mine"}`}},
 		{
-			"object without an id", container{OfContainers: skills},
+			"object without an id",
+			container{OfContainers: skills},
 			[]string{"c1", "", ""},
 			[]string{`{"skills":[{"skill_id":"pdf","type":"anthropic"}]}`, `{"id":"c1","skills":[{"skill_id":"pdf","type":"anthropic"}]}`, `{"id":"c1","skills":[{"skill_id":"pdf","type":"anthropic"}]}`},
 		},

@@ -59,7 +59,7 @@ func newRequest(p *Params, s requestState) (*request, error) {
 	}
 	var err error
 	if r.params.OutputConfig.Format, err = withoutDestination(r.params.OutputConfig.Format); err == nil {
-		r.params.OutputFormat, err = withoutDestination(r.params.OutputFormat)
+		r.params.OutputFormat, err = withoutDestination(r.params.OutputFormat) //nolint:staticcheck // callers may still set it
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the schema of the output format: %w", err)
@@ -90,6 +90,7 @@ func (r *request) shape(p *Params, s requestState) error {
 		r.params.Compaction = s.step.config
 	case stepSummarize:
 		r.params = p.AutoCompact.Client.summaryParams(r.params, len(s.tools)+len(p.Tools) > 0)
+	default:
 	}
 	return nil
 }

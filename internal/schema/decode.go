@@ -52,7 +52,7 @@ func decodeError(err error) error {
 	if errors.As(err, &wrong) {
 		fault = fmt.Sprintf("expected %s, got %s", goTypeWords(wrong.Type), abbreviate(wrong.Value, maxValueText))
 		var path []pathStep
-		for _, name := range strings.Split(wrong.Field, ".") {
+		for name := range strings.SplitSeq(wrong.Field, ".") {
 			if name != "" {
 				path = append(path, pathStep{key: name})
 			}

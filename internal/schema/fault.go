@@ -22,6 +22,7 @@ type Error struct {
 	cause    error // of a decoder; may be nil
 }
 
+// Error lists every fault, for the model to read.
 func (e *Error) Error() string {
 	if len(e.faults) == 1 && e.unlisted == 0 {
 		return "invalid input: " + e.faults[0]
@@ -33,6 +34,7 @@ func (e *Error) Error() string {
 	return text
 }
 
+// Unwrap returns what a decoder failed with, or nil.
 func (e *Error) Unwrap() error { return e.cause }
 
 func invalidJSON(err error) error {

@@ -1,3 +1,6 @@
+// Package schema makes the schemas of tools' inputs from Go types, checks input against them, and decodes it.
+//
+// A schema, its rules and the decoder come from one tree, so that they agree: what the check accepts, the decoder takes.
 package schema
 
 import (

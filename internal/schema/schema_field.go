@@ -145,8 +145,9 @@ func isQuotable(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Bool, reflect.String, reflect.Float32, reflect.Float64:
 		return true
+	default:
+		return isIntegerKind(t.Kind())
 	}
-	return isIntegerKind(t.Kind())
 }
 
 func isIntegerKind(k reflect.Kind) bool { return k >= reflect.Int && k <= reflect.Uintptr }

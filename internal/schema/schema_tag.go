@@ -167,7 +167,7 @@ func applyText(schema *jsonValue, k tagKeyword) error {
 		describe(schema, k.value)
 	case "pattern":
 		if _, err := regexp.Compile(k.value); err != nil {
-			return fmt.Errorf("pattern=%s: %v", k.value, err)
+			return fmt.Errorf("pattern=%s: %w", k.value, err)
 		}
 		schema.set(k.name, jsonString(k.value))
 	case "enum":

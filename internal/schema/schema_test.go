@@ -71,6 +71,7 @@ func (selfRoot) JSONSchema() map[string]any {
 		"properties": map[string]any{"City": map[string]any{"type": "string"}}, "required": []string{"City"},
 	}
 }
+
 func (described) JSONSchema() json.RawMessage {
 	return json.RawMessage(`{"type":"object","title":"Own"}`)
 }
@@ -133,10 +134,14 @@ func TestASchemaSaysWhatTheGoTypeMeans(t *testing.T) {
 		}](), `{"type":"object","properties":{"A":{"type":"array","items":{"type":"integer"}},"P":{"type":"string"},` +
 			`"M":{"type":"object","additionalProperties":{"type":"integer"}},"L":{"type":"array","items":{"type":"object",` +
 			`"properties":{"street":{"type":"string"}},"required":["street"],"additionalProperties":false}}}` + closed},
-		{"a list of fixed length", reflect.TypeFor[struct{ A [3]float64 }](),
-			`{"type":"object","properties":{"A":{"type":"array","items":{"type":"number"},"minItems":3,"maxItems":3}}` + closed},
-		{"lists of lists", reflect.TypeFor[struct{ A [][]string }](),
-			`{"type":"object","properties":{"A":{"type":"array","items":{"type":"array","items":{"type":"string"}}}}` + closed},
+		{
+			"a list of fixed length", reflect.TypeFor[struct{ A [3]float64 }](),
+			`{"type":"object","properties":{"A":{"type":"array","items":{"type":"number"},"minItems":3,"maxItems":3}}` + closed,
+		},
+		{
+			"lists of lists", reflect.TypeFor[struct{ A [][]string }](),
+			`{"type":"object","properties":{"A":{"type":"array","items":{"type":"array","items":{"type":"string"}}}}` + closed,
+		},
 		{"B064: bytes are base64, an array of bytes is not", reflect.TypeFor[struct {
 			A []byte
 			B myBytes
@@ -164,8 +169,10 @@ func TestASchemaSaysWhatTheGoTypeMeans(t *testing.T) {
 			A netip.Addr
 			F big.Float
 		}](), `{"type":"object","properties":{"U":{"type":"string"},"P":{"type":"string"},"A":{"type":"string"},"F":{"type":"string"}}` + closed},
-		{"B064: a type that is a struct for encoding/json", reflect.TypeFor[struct{ U url.Userinfo }](),
-			`{"type":"object","properties":{"U":{"type":"object","properties":{},"additionalProperties":false}}` + closed},
+		{
+			"B064: a type that is a struct for encoding/json", reflect.TypeFor[struct{ U url.Userinfo }](),
+			`{"type":"object","properties":{"U":{"type":"object","properties":{},"additionalProperties":false}}` + closed,
+		},
 		{"B064: a type that describes itself keeps its description", reflect.TypeFor[struct {
 			M money
 			N *money `jsonschema:"description=The price."`
@@ -173,8 +180,10 @@ func TestASchemaSaysWhatTheGoTypeMeans(t *testing.T) {
 		}](), `{"type":"object","properties":{"M":{"type":"string","description":"An amount in cents.","pattern":"^[0-9]+$"},` +
 			`"N":{"type":"string","description":"The price.","pattern":"^[0-9]+$"},` +
 			`"L":{"type":"array","items":{"type":"string","description":"An amount in cents.","pattern":"^[0-9]+$"}}}` + closed},
-		{"a type that describes itself at the top, in the form of another library", reflect.TypeFor[selfRoot](),
-			`{"type":"object","properties":{"City":{"type":"string"}},"required":["City"]}`},
+		{
+			"a type that describes itself at the top, in the form of another library", reflect.TypeFor[selfRoot](),
+			`{"type":"object","properties":{"City":{"type":"string"}},"required":["City"]}`,
+		},
 		{"a promoted JSONSchema describes only the embedded struct", reflect.TypeFor[struct {
 			described
 			B int
@@ -195,8 +204,8 @@ func TestASchemaSaysWhatTheGoTypeMeans(t *testing.T) {
 			Options  int `json:",omitempty"`
 			Zero     int `json:"zero,omitzero"`
 			Dash     int `json:"-"`
-			Dashed   int `json:"-,"`
-			BadName  int `json:"a\"b"`
+			Dashed   int `json:"-,"`   //nolint:staticcheck // the odd tag is the case
+			BadName  int `json:"a\"b"` //nolint:staticcheck // the odd tag is the case
 			hidden   int
 			Unlisted int `json:"unlisted" jsonschema:"-"`
 		}](), `{"type":"object","properties":{"Plain":{"type":"integer"},"renamed":{"type":"integer"},"Options":{"type":"integer"},` +
@@ -207,7 +216,7 @@ func TestASchemaSaysWhatTheGoTypeMeans(t *testing.T) {
 			F float64 `json:",string"`
 			B bool    `json:",string"`
 			S string  `json:",string"`
-			L []int   `json:",string"`
+			L []int   `json:",string"` //nolint:staticcheck // the odd tag is the case
 			N *int    `json:",string" jsonschema:"nullable"`
 		}](), `{"type":"object","properties":{"I":{"type":"string","pattern":"^(0|-?[1-9][0-9]*)$"},` +
 			`"U":{"type":"string","description":"A level.","pattern":"^(0|[1-9][0-9]*)$"},` +
@@ -239,17 +248,23 @@ func TestASchemaSaysWhatTheGoTypeMeans(t *testing.T) {
 			stringSet
 			Celsius
 		}](), `{"type":"object","properties":{"Celsius":{"type":"number"}}` + closed},
-		{"B061: a type that contains itself", reflect.TypeFor[treeNode](),
+		{
+			"B061: a type that contains itself", reflect.TypeFor[treeNode](),
 			`{"type":"object","properties":{"value":{"type":"string"},"kids":{"type":"array","items":{"$ref":"#/$defs/treeNode"}}},` +
 				`"required":["value"],"additionalProperties":false,"$defs":{"treeNode":{"type":"object","properties":{"value":{"type":"string"},` +
-				`"kids":{"type":"array","items":{"$ref":"#/$defs/treeNode"}}},"required":["value"],"additionalProperties":false}}}`},
-		{"B061: types that contain each other", reflect.TypeFor[pingNode](),
+				`"kids":{"type":"array","items":{"$ref":"#/$defs/treeNode"}}},"required":["value"],"additionalProperties":false}}}`,
+		},
+		{
+			"B061: types that contain each other", reflect.TypeFor[pingNode](),
 			`{"type":"object","properties":{"pong":{"type":"object","properties":{"ping":{"$ref":"#/$defs/pingNode","description":"The way back."}},` +
 				`"additionalProperties":false}},"additionalProperties":false,"$defs":{"pingNode":{"type":"object","properties":{"pong":{"type":"object",` +
-				`"properties":{"ping":{"$ref":"#/$defs/pingNode","description":"The way back."}},"additionalProperties":false}},"additionalProperties":false}}}`},
-		{"B061: a map of itself", reflect.TypeFor[mapNode](),
+				`"properties":{"ping":{"$ref":"#/$defs/pingNode","description":"The way back."}},"additionalProperties":false}},"additionalProperties":false}}}`,
+		},
+		{
+			"B061: a map of itself", reflect.TypeFor[mapNode](),
 			`{"type":"object","properties":{},"additionalProperties":{"$ref":"#/$defs/mapNode"},"$defs":{"mapNode":{"type":"object",` +
-				`"additionalProperties":{"$ref":"#/$defs/mapNode"}}}}`},
+				`"additionalProperties":{"$ref":"#/$defs/mapNode"}}}}`,
+		},
 		{"B061: below the top", reflect.TypeFor[struct {
 			Tree treeNode `json:"tree" jsonschema:"description=The tree."`
 		}](), `{"type":"object","properties":{"tree":{"$ref":"#/$defs/treeNode","description":"The tree."}},"additionalProperties":false,` +

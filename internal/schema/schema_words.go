@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -11,7 +12,7 @@ func (r *rule) expected() string {
 	if r == nil {
 		return "any value"
 	}
-	branches := append(r.anyOf[:len(r.anyOf):len(r.anyOf)], r.oneOf...)
+	branches := append(slices.Clip(r.anyOf), r.oneOf...)
 	if r.types != 0 || r.enum != nil || len(branches) == 0 {
 		return r.plainly()
 	}
