@@ -16,7 +16,7 @@ import (
 // Params is what a runner is to do. The runner reads it at each request, except
 // where a field says otherwise, so that a loop body can change it between turns;
 // a change is no takeover. The zero value of each field of ours is a default.
-type Params struct {
+type Params struct { //nolint:recvcheck // it is printed by value, and too large to pass around so
 	// The request. Messages is read by [New] only: setting it later is an error,
 	// as the runner owns the history. Thread and Compaction must not be set.
 	//

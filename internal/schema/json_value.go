@@ -18,7 +18,7 @@ const (
 
 // jsonValue is a JSON value that keeps what encoding/json drops: the order of keys, repeated keys, and the digits of
 // numbers. Schemas are built and compiled as one, and tool input is checked as one.
-type jsonValue struct {
+type jsonValue struct { //nolint:recvcheck // as and clone make copies, the others work in place
 	kind  byte
 	key   string      // the key that it has in the object around it
 	raw   string      // the text of a scalar
