@@ -242,6 +242,13 @@ func (r *Runner) lost() {
 	r.loop.fail()
 }
 
+// left takes note that the loop body has broken off.
+func (r *Runner) left() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.loop.compact.turn = false
+}
+
 // replyError returns err as the caller reads it.
 func replyError(ctx context.Context, err error) error {
 	if ended := contextError(ctx); ended != nil {

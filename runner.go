@@ -110,6 +110,7 @@ func (r *Runner) body(turn *Turn, yield func(*Turn, error) bool) (goOn bool) {
 		if !goOn {
 			turn.stop()
 			r.turn = nil
+			r.left()
 			r.ended = r.standing(OutcomeStopped)
 		}
 	}()
