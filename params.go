@@ -100,6 +100,15 @@ func (p *Params) validate() error {
 	return nil
 }
 
+// current is validate for parameters that the caller may have changed since New.
+// No call is run beside parameters whose request cannot go out.
+func (p *Params) current() error {
+	if len(p.Messages) > 0 {
+		return errors.New("Params.Messages was set after New; the runner owns the history, so add to it with AppendMessages")
+	}
+	return p.validate()
+}
+
 // breakpoints counts the cache_control of the parameters.
 func (p *Params) breakpoints() int {
 	n := 0

@@ -41,11 +41,8 @@ type requestState struct {
 
 // newRequest puts a request together.
 func newRequest(p *Params, s requestState) (*request, error) {
-	if err := p.validate(); err != nil {
+	if err := p.current(); err != nil {
 		return nil, err
-	}
-	if len(p.Messages) > 0 {
-		return nil, errors.New("Params.Messages was set after New; the runner owns the history, so add to it with AppendMessages")
 	}
 	r := &request{params: p.BetaMessageNewParams}
 	if err := r.shape(p, s); err != nil {

@@ -180,6 +180,9 @@ func (r *Runner) steps(ctx context.Context, streaming bool) (*Turn, error) {
 		}
 		switch s.kind {
 		case stepRun:
+			if err := r.Params.current(); err != nil {
+				return nil, fmt.Errorf("toolrunner: %w", err)
+			}
 			if err := r.runCalls(ctx, s.calls); err != nil {
 				return nil, err
 			}
