@@ -300,6 +300,21 @@ func TestWhatDoesNotGoWithACompactionIsRefused(t *testing.T) {
 	}
 }
 
+// S16: the beta's edit does not go with it.
+func TestAutoCompactIsRefusedBesideAnEditThatCompacts(t *testing.T) {
+	edits := []anthropic.BetaContextManagementConfigEditUnionParam{{OfCompact20260112: &anthropic.BetaCompact20260112EditParam{}}}
+	params := toolrunner.Params{AutoCompact: toolrunner.AutoCompact{Threshold: 1}}
+	params.Model, params.ContextManagement.Edits = "m", edits
+	client := toolrunnertest.NewServer(t).Client()
+	if _, err := toolrunner.New(&client.Beta.Messages, nil, params); err == nil || !strings.Contains(err.Error(), "compact_20260112") {
+		t.Errorf("New() error = %v, want one that names the edit", err)
+	}
+	params.AutoCompact.Client = &toolrunner.ClientCompaction{}
+	if _, err := toolrunner.New(&client.Beta.Messages, nil, params); err != nil {
+		t.Errorf("New() error = %v, want none: a summary by the client goes with it", err)
+	}
+}
+
 // E185, E192, B076: the moment belongs to the compaction.
 func TestNothingTakesOverACompaction(t *testing.T) {
 	eachWay(t, func(t *testing.T, streaming bool) {

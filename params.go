@@ -96,6 +96,8 @@ func (p *Params) validate() error {
 		return errors.New("Params.Thread is set; the runner sends the whole history, so leave it out")
 	case !reflect.ValueOf(p.Compaction).IsZero():
 		return errors.New("Params.Compaction is set; a request that compacts is not a turn, so leave it out")
+	case p.AutoCompact.Threshold > 0 && p.AutoCompact.Client == nil:
+		return checkCompactable(&p.BetaMessageNewParams)
 	}
 	return nil
 }
