@@ -45,15 +45,15 @@ func newRequest(p *Params, s requestState) (*request, error) {
 		return nil, err
 	}
 	r := &request{params: p.BetaMessageNewParams}
+	if s.dropChoice {
+		r.params.ToolChoice = anthropic.BetaToolChoiceUnionParam{}
+	}
 	if err := r.shape(p, s); err != nil {
 		return nil, err
 	}
 	r.params.Tools = nil
 	r.params.Thinking = anthropic.BetaThinkingConfigParamUnion{} // the SDK writes warnings about it to stderr
 	r.adoptContainer(s.container)
-	if s.dropChoice {
-		r.params.ToolChoice = anthropic.BetaToolChoiceUnionParam{}
-	}
 	var err error
 	if r.params.OutputConfig.Format, err = withoutDestination(r.params.OutputConfig.Format); err == nil {
 		r.params.OutputFormat, err = withoutDestination(r.params.OutputFormat)
