@@ -125,7 +125,7 @@ var errNoSummary = errors.New("compacting brought no summary; the conversation s
 // summary returns the message that stands for what was summarized in a reply to
 // the runner's own request.
 func (r *reply) summary() (message, error) {
-	if ruleFor(anthropic.BetaStopReason(r.stopReason)).outcome != OutcomeCompleted {
+	if rule := ruleFor(anthropic.BetaStopReason(r.stopReason)); rule.after != endRun || rule.outcome != OutcomeCompleted {
 		return message{}, fmt.Errorf("%w: it stopped for %q", errNoSummary, r.stopReason)
 	}
 	blocks, err := r.message.blocks()
