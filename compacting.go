@@ -104,8 +104,27 @@ func (l *loop) summarized(r *reply) error {
 		return err
 	}
 	l.compact.turn = false
+	l.tools.requeue(l.history.toolChanges())
 	l.shorten(m)
 	return nil
+}
+
+// toolChanges returns the blocks of system messages that change the tools. A
+// summary in words does not stand for them.
+func (h *history) toolChanges() (blocks [][]byte, changes []toolChange) {
+	for i := range h.messages {
+		m := &h.messages[i]
+		if m.role != roleSystem {
+			continue
+		}
+		all, _ := m.blocks() // they were read before
+		for _, b := range all {
+			if b.kind == typeToolAddition || b.kind == typeToolRemoval {
+				blocks, changes = append(blocks, b.raw), append(changes, b.changes...)
+			}
+		}
+	}
+	return blocks, changes
 }
 
 // shorten puts one message in the place of the history. Tools that the history
