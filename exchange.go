@@ -52,6 +52,7 @@ func (r *Runner) prepare(ctx context.Context, s step, turn *Turn, streaming bool
 	}
 	turn.iteration = r.loop.iteration
 	r.mu.Unlock()
+	history := len(state.messages)
 	switch s.kind {
 	case stepSend:
 		turn.iteration++
@@ -68,7 +69,7 @@ func (r *Runner) prepare(ctx context.Context, s step, turn *Turn, streaming bool
 	}
 	req.attempt = func(before *http.Response) { r.log.attempt(ctx, turn.iteration, req.attempts, before) }
 	r.log.request(ctx, turn.iteration, req, streaming, state.messages[min(r.logged, len(state.messages)):])
-	r.logged = len(state.messages)
+	r.logged = history
 	return req, nil
 }
 
@@ -124,9 +125,12 @@ func (r *Runner) service(req *request) *anthropic.BetaMessageService {
 // is none, the history stays.
 func (r *Runner) summarize(ctx context.Context, s step) error {
 	turn := &Turn{}
+	begin := time.Now()
 	fail := func(err error) error {
 		r.lost()
-		return replyError(ctx, err)
+		err = replyError(ctx, err)
+		r.log.failure(ctx, turn.iteration, err)
+		return err
 	}
 	req, err := r.prepare(ctx, s, turn, false)
 	if err != nil {
@@ -142,6 +146,9 @@ func (r *Runner) summarize(ctx context.Context, s step) error {
 		err = r.loop.summarized(reply)
 	}
 	r.mu.Unlock()
+	if reply != nil {
+		r.log.reply(ctx, turn.iteration, reply, time.Since(begin), req.response)
+	}
 	if errors.Is(err, errNoSummary) {
 		r.log.noSummary(ctx, err)
 		return nil
