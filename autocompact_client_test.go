@@ -126,7 +126,9 @@ func TestTheHistoryStaysWithoutAWholeSummary(t *testing.T) {
 // S16, E46: the model knows the tools that were added and taken away, after the
 // messages that told it are gone; those of the same step as well.
 func TestToolChangesOutliveASummaryByTheClient(t *testing.T) {
-	call := func(id, name string) toolrunnertest.Reply { return toolrunnertest.Message(toolrunnertest.Call(id, name, `{}`)) }
+	call := func(id, name string) toolrunnertest.Reply {
+		return toolrunnertest.Message(toolrunnertest.Call(id, name, `{}`))
+	}
 	s := newStage(t, autoCompact(&toolrunner.ClientCompaction{}),
 		call("c1", "look"), call("c2", "early").Usage(1000, 0), toolrunnertest.Text("in short"),
 		toolrunnertest.Message(toolrunnertest.Call("c3", "early", `{}`), toolrunnertest.Call("c4", "late", `{}`), toolrunnertest.Call("c5", "look", `{}`)),

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/option"
@@ -215,3 +216,6 @@ func (h *recordTape) warnings() []string {
 	}
 	return texts
 }
+
+// deadline is when a test that may hang gives up.
+func (s *stage) deadline() <-chan time.Time { return time.After(10 * time.Second) }

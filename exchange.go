@@ -22,6 +22,7 @@ func (r *Runner) send(ctx context.Context, s step, streaming bool) (*Turn, error
 		reply, err := r.receive(t, raw)
 		if err == nil {
 			r.log.reply(ctx, t.iteration, reply, time.Since(begin), t.request.response)
+			r.parse(t)
 			if t.compacts && !reply.isSummary() {
 				r.log.noSummary(ctx, errNoSummary)
 			}
@@ -225,18 +226,27 @@ func (r *Runner) receive(turn *Turn, raw []byte) (*reply, error) {
 		r.choice = r.Params.forced()
 	}
 	r.last = turn.BetaMessage
-	r.output = nil
-	if rule := r.loop.rule; rule.after == endRun && rule.outcome == OutcomeCompleted {
-		r.output = r.Params.parseOutput(turn.BetaMessage)
-	}
 	return reply, nil
 }
 
-// takeOutputError returns what parsing the final reply failed with, once.
-func (r *Runner) takeOutputError() error {
+// parse parses a reply that completes the run into what its schema points to.
+// That may be code of the caller, so no lock is held.
+func (r *Runner) parse(turn *Turn) {
+	if turn.compacts {
+		return
+	}
+	r.output = nil
+	if rule := ruleFor(turn.StopReason); rule.after == endRun && rule.outcome == OutcomeCompleted {
+		r.output = r.Params.parseOutput(turn.BetaMessage)
+	}
+}
+
+// takeOutputError returns what parsing the final reply of a run that ended in o
+// failed with, once.
+func (r *Runner) takeOutputError(o Outcome) error {
 	err := r.output
 	r.output = nil
-	if err == nil {
+	if err == nil || o != OutcomeCompleted {
 		return nil
 	}
 	return fmt.Errorf("toolrunner: %w", err)

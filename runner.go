@@ -172,7 +172,7 @@ func (r *Runner) steps(ctx context.Context, streaming bool) (*Turn, error) {
 		}
 		if s.kind == stepEnd {
 			r.ended = s.outcome
-			return nil, cmp.Or(r.takeOutputError(), ErrDone)
+			return nil, cmp.Or(r.takeOutputError(s.outcome), ErrDone)
 		}
 		if err := contextError(ctx); err != nil {
 			r.lost()
