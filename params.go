@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"slices"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/option"
@@ -158,7 +159,7 @@ func withoutDestination(f anthropic.BetaJSONOutputFormatParam) (anthropic.BetaJS
 	if reflect.ValueOf(f.Schema).Kind() != reflect.Pointer {
 		return f, nil
 	}
-	data, err := f.MarshalJSON()
+	data, err := encodeFormat(f)
 	if err != nil {
 		return f, err
 	}
@@ -169,4 +170,44 @@ func withoutDestination(f anthropic.BetaJSONOutputFormatParam) (anthropic.BetaJS
 		return nil
 	})
 	return f, err
+}
+
+// encodeFormat is MarshalJSON, which derives the schema, without its panics: it
+// has no end for a type that contains itself.
+func encodeFormat(f anthropic.BetaJSONOutputFormatParam) (data []byte, err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = fmt.Errorf("%T has no schema: %v", f.Schema, value)
+		}
+	}()
+	if containsItself(reflect.TypeOf(f.Schema), nil) {
+		return nil, fmt.Errorf("%T contains itself, which a schema for output cannot", f.Schema)
+	}
+	return f.MarshalJSON()
+}
+
+// containsItself reports whether JSON of a type may hold JSON of the same type.
+// outer are the types around it.
+func containsItself(t reflect.Type, outer []reflect.Type) bool {
+	if slices.Contains(outer, t) {
+		return true
+	}
+	outer = append(slices.Clip(outer), t)
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		return containsItself(t.Elem(), outer)
+	case reflect.Struct:
+	default:
+		return false
+	}
+	if _, own := reflect.PointerTo(t).MethodByName("JSONSchema"); own {
+		return false
+	}
+	for i := range t.NumField() {
+		field := t.Field(i)
+		if (field.IsExported() || field.Anonymous) && field.Tag.Get("json") != "-" && containsItself(field.Type, outer) {
+			return true
+		}
+	}
+	return false
 }
