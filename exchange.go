@@ -69,6 +69,7 @@ func (r *Runner) prepare(ctx context.Context, s step, turn *Turn, streaming bool
 		r.log.dropped(ctx, dropped)
 	}
 	req.attempt = func(before *http.Response) { r.log.attempt(ctx, turn.iteration, req.attempts, before) }
+	r.log.hide(ctx, req)
 	r.log.request(ctx, turn.iteration, req, streaming, state.messages[min(r.logged, len(state.messages)):])
 	r.logged = history
 	return req, nil

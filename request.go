@@ -26,6 +26,7 @@ type request struct {
 	messages int
 	attempts int
 	attempt  func(before *http.Response) // called before each attempt but the first
+	secret   func(http.Header)           // called with the headers that were sent
 	sent     *wire.Body                  // by the last attempt
 	response *http.Response              // to it
 }
@@ -44,7 +45,7 @@ func newRequest(p *Params, s requestState) (*request, error) {
 	if err := p.current(); err != nil {
 		return nil, err
 	}
-	r := &request{params: p.BetaMessageNewParams}
+	r := &request{params: p.BetaMessageNewParams, secret: func(http.Header) {}}
 	if s.dropChoice {
 		r.params.ToolChoice = anthropic.BetaToolChoiceUnionParam{}
 	}
@@ -202,7 +203,11 @@ func (r *request) option() option.RequestOption {
 			r.attempt(r.response)
 		}
 		r.sent = body
+		r.secret(req.Header)
 		r.response, err = next(req)
+		if r.response != nil && r.response.Request != nil { // what signs comes after us
+			r.secret(r.response.Request.Header)
+		}
 		return r.response, err
 	})
 }

@@ -65,7 +65,7 @@ func New(messages *anthropic.BetaMessageService, tools []anthropic.BetaTool, par
 	if log == nil {
 		log = environmentLogger()
 	}
-	return &Runner{Params: params, messages: messages, loop: loop, log: recorder{log}}, nil
+	return &Runner{Params: params, messages: messages, loop: loop, log: newRecorder(log)}, nil
 }
 
 // All runs the loop: each turn is handed to the body once its reply is complete;
