@@ -23,7 +23,9 @@ type AutoCompact struct {
 	// next request. Zero: never.
 	//
 	// If compacting does not bring the context below it, the next one waits until
-	// the context has doubled: it never compacts without end.
+	// the context has doubled: it never compacts without end. The same holds if it
+	// brings no summary, or fails. A request that fails ends the run, and going on
+	// sends the history as it was.
 	Threshold int64
 	// Config is sent with a compaction by the API. The zero value asks for a
 	// summary.

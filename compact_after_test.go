@@ -157,7 +157,7 @@ func TestParametersThatShapeAReplyAreLeftOutOnce(t *testing.T) {
 	}
 }
 
-// E45: E46: E47: tools across a compaction.
+// E45, E46, E47: tools across a compaction.
 func TestToolChangesGoOutWithTheCompactionAndStay(t *testing.T) {
 	call := func(id, name string) toolrunnertest.Reply {
 		return toolrunnertest.Message(toolrunnertest.Call(id, name, `{}`))

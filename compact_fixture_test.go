@@ -133,7 +133,7 @@ func sketch(messages []json.RawMessage) string {
 	return strings.Join(parts, " ")
 }
 
-// checkStage checks that the run was faithful and the script used up.
+// check checks that the run was faithful and the script used up.
 func (s *stage) check(t *testing.T, options ...toolrunnertest.RunOption) {
 	t.Helper()
 	if err := toolrunnertest.CheckRun(s.srv.Requests(), options...); err != nil {

@@ -1,7 +1,6 @@
 package toolrunner_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -237,7 +236,7 @@ func TestParsingMayUseTheRunner(t *testing.T) {
 	s = newStage(t, intoReport(report, false), toolrunnertest.Text("{}"))
 	done := make(chan error, 1)
 	go func() {
-		_, err := s.RunToCompletion(context.Background())
+		_, err := s.RunToCompletion(t.Context())
 		done <- err
 	}()
 	select {
