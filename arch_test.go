@@ -36,7 +36,7 @@ var concepts = [][]string{
 	{"params.go"},
 	{"request.go"},
 	{"accumulate.go", "stream.go"},
-	{"log.go"},
+	{"redact.go", "log.go"},
 	{"turn.go", "exchange.go", "answer.go", "conversation.go", "runner.go"},
 }
 

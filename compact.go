@@ -23,7 +23,9 @@ type AutoCompact struct {
 	// next request. Zero: never.
 	//
 	// If compacting does not bring the context below it, the next one waits until
-	// the context has doubled: it never compacts without end.
+	// the context has doubled: it never compacts without end. The same holds if it
+	// brings no summary, or fails. A request that fails ends the run, and going on
+	// sends the history as it was.
 	Threshold int64
 	// Config is sent with a compaction by the API. The zero value asks for a
 	// summary.
@@ -125,7 +127,7 @@ var errNoSummary = errors.New("compacting brought no summary; the conversation s
 // summary returns the message that stands for what was summarized in a reply to
 // the runner's own request.
 func (r *reply) summary() (message, error) {
-	if ruleFor(anthropic.BetaStopReason(r.stopReason)).outcome != OutcomeCompleted {
+	if rule := ruleFor(anthropic.BetaStopReason(r.stopReason)); rule.after != endRun || rule.outcome != OutcomeCompleted {
 		return message{}, fmt.Errorf("%w: it stopped for %q", errNoSummary, r.stopReason)
 	}
 	blocks, err := r.message.blocks()

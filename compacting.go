@@ -16,30 +16,34 @@ type compaction struct {
 	scheduled *anthropic.BetaCompactionConfigUnionParam
 	turn      bool  // a request to compact is under way, or the body has its reply
 	context   int64 // tokens of the last reply
-	floor     int64 // below which the context is not compacted by itself
+	floor     int64 // tokens that compacting has not got the context below
 	fresh     bool  // the next reply is the first since a compaction
 }
 
 // measure takes note of the context of a reply. The first one after a compaction
-// tells what that was good for: it is not worth another before twice as much has
-// come together.
+// tells what that was good for.
 func (c *compaction) measure(tokens int64) {
 	c.context = tokens
-	if c.fresh {
-		c.fresh, c.floor = false, 2*tokens
+	if tokens > 0 && (c.fresh || tokens < c.floor) {
+		c.fresh, c.floor = false, tokens
 	}
 }
 
-// due reports whether the context has grown enough to be compacted by itself.
+// due reports whether the context has grown enough to be compacted by itself. If
+// the last compaction has not got it below the threshold, another is worth it
+// only when twice as much has come together.
 func (c *compaction) due(auto AutoCompact) bool {
-	return auto.Threshold > 0 && c.context >= max(auto.Threshold, c.floor)
+	least := auto.Threshold
+	if c.floor >= least {
+		least = 2 * c.floor
+	}
+	return auto.Threshold > 0 && c.context >= least
 }
 
-// fail ends a request to compact that brought nothing. It is not tried again
-// before the context has doubled.
+// fail ends a request to compact that brought nothing.
 func (c *compaction) fail() {
 	if c.turn {
-		c.turn, c.floor = false, 2*c.context
+		c.turn, c.floor = false, c.context
 	}
 }
 
@@ -83,7 +87,7 @@ func (l *loop) compacted(r *reply) bool {
 	l.inFlight, l.inTurn = false, true
 	l.usage.add(r.usage)
 	if !r.isSummary() {
-		l.compact.floor = 2 * l.compact.context
+		l.compact.floor = l.compact.context
 		return false
 	}
 	l.shorten(r.message)
@@ -100,8 +104,27 @@ func (l *loop) summarized(r *reply) error {
 		return err
 	}
 	l.compact.turn = false
+	l.tools.requeue(l.history.toolChanges())
 	l.shorten(m)
 	return nil
+}
+
+// toolChanges returns the blocks of system messages that change the tools. A
+// summary in words does not stand for them.
+func (h *history) toolChanges() (blocks [][]byte, changes []toolChange) {
+	for i := range h.messages {
+		m := &h.messages[i]
+		if m.role != roleSystem {
+			continue
+		}
+		all, _ := m.blocks() // they were read before
+		for _, b := range all {
+			if b.kind == typeToolAddition || b.kind == typeToolRemoval {
+				blocks, changes = append(blocks, b.raw), append(changes, b.changes...)
+			}
+		}
+	}
+	return blocks, changes
 }
 
 // shorten puts one message in the place of the history. Tools that the history
@@ -114,6 +137,7 @@ func (l *loop) shorten(m message) {
 	}
 	l.history = history{}
 	l.history.push(m)
+	l.mark()
 	l.compact.fresh, l.compact.context = true, 0
 }
 

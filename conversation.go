@@ -65,7 +65,9 @@ func (r *Runner) SetMessages(messages ...anthropic.BetaMessageParam) error {
 // drops it. If the request fails, it is not tried again.
 //
 // The zero config asks for a summary. The last call before the request counts;
-// one while the reply is being handled does nothing. The API asks for the beta
+// one while the reply is being handled does nothing. Handlers may call it, and
+// other goroutines as long as nobody changes Params, which it reads. The API asks
+// for the beta
 // [anthropic.AnthropicBetaCompact2026_09_04]. It returns an error if
 // Params.ContextManagement has an edit that compacts, beside which the API does
 // not compact on demand.

@@ -22,6 +22,7 @@ func (r *Runner) send(ctx context.Context, s step, streaming bool) (*Turn, error
 		reply, err := r.receive(t, raw)
 		if err == nil {
 			r.log.reply(ctx, t.iteration, reply, time.Since(begin), t.request.response)
+			r.parse(t)
 			if t.compacts && !reply.isSummary() {
 				r.log.noSummary(ctx, errNoSummary)
 			}
@@ -55,6 +56,7 @@ func (r *Runner) prepare(ctx context.Context, s step, turn *Turn, streaming bool
 	}
 	turn.iteration = r.loop.iteration
 	r.mu.Unlock()
+	history := len(state.messages)
 	if s.kind == stepSend {
 		turn.iteration++
 	}
@@ -70,8 +72,9 @@ func (r *Runner) prepare(ctx context.Context, s step, turn *Turn, streaming bool
 		r.log.dropped(ctx, dropped)
 	}
 	req.attempt = func(before *http.Response) { r.log.attempt(ctx, turn.iteration, req.attempts, before) }
+	r.log.hide(ctx, req)
 	r.log.request(ctx, turn.iteration, req, streaming, state.messages[min(r.logged, len(state.messages)):])
-	r.logged = len(state.messages)
+	r.logged = history
 	return req, nil
 }
 
@@ -127,9 +130,12 @@ func (r *Runner) service(req *request) *anthropic.BetaMessageService {
 // is none, the history stays.
 func (r *Runner) summarize(ctx context.Context, s step) error {
 	turn := &Turn{}
+	begin := time.Now()
 	fail := func(err error) error {
 		r.lost()
-		return replyError(ctx, err)
+		err = replyError(ctx, err)
+		r.log.failure(ctx, turn.iteration, err)
+		return err
 	}
 	req, err := r.prepare(ctx, s, turn, false)
 	if err != nil {
@@ -145,6 +151,9 @@ func (r *Runner) summarize(ctx context.Context, s step) error {
 		err = r.loop.summarized(reply)
 	}
 	r.mu.Unlock()
+	if reply != nil {
+		r.log.reply(ctx, turn.iteration, reply, time.Since(begin), req.response)
+	}
 	if errors.Is(err, errNoSummary) {
 		r.log.noSummary(ctx, err)
 		return nil
@@ -221,18 +230,27 @@ func (r *Runner) receive(turn *Turn, raw []byte) (*reply, error) {
 		r.loop.choice = r.Params.forced()
 	}
 	r.last = turn.BetaMessage
-	r.output = nil
-	if rule := r.loop.rule; rule.after == endRun && rule.outcome == OutcomeCompleted {
-		r.output = r.Params.parseOutput(turn.BetaMessage)
-	}
 	return reply, nil
 }
 
-// takeOutputError returns what parsing the final reply failed with, once.
-func (r *Runner) takeOutputError() error {
+// parse parses a reply that completes the run into what its schema points to.
+// That may be code of the caller, so no lock is held.
+func (r *Runner) parse(turn *Turn) {
+	if turn.compacts {
+		return
+	}
+	r.output = nil
+	if rule := ruleFor(turn.StopReason); rule.after == endRun && rule.outcome == OutcomeCompleted {
+		r.output = r.Params.parseOutput(turn.BetaMessage)
+	}
+}
+
+// takeOutputError returns what parsing the final reply of a run that ended in o
+// failed with, once.
+func (r *Runner) takeOutputError(o Outcome) error {
 	err := r.output
 	r.output = nil
-	if err == nil {
+	if err == nil || o != OutcomeCompleted {
 		return nil
 	}
 	return fmt.Errorf("toolrunner: %w", err)
@@ -243,6 +261,13 @@ func (r *Runner) lost() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.loop.fail()
+}
+
+// left takes note that the loop body has broken off.
+func (r *Runner) left() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.loop.compact.turn = false
 }
 
 // replyError returns err as the caller reads it.

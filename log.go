@@ -8,13 +8,15 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"strconv"
 	"time"
+
+	"github.com/toolrunner/toolrunner/internal/schema"
 )
 
 // What a run does, and what goes wrong beside its results, reaches this file;
 // records leave it. They hold names, ids, sizes and times. What messages hold is
-// in them at debug level only, keys and tokens at none.
+// in them at debug level only, keys and tokens at none; errors are cut off after
+// 1,000 bytes.
 //
 //	level  message              attributes
 //	info   request              iteration model messages bytes streaming
@@ -53,7 +55,41 @@ func environmentLogger() *slog.Logger {
 }
 
 // recorder writes the records of a runner.
-type recorder struct{ *slog.Logger }
+type recorder struct {
+	*slog.Logger
+
+	secrets *secrets
+}
+
+func newRecorder(logger *slog.Logger) recorder {
+	h := newRedactor(logger.Handler())
+	return recorder{slog.New(h), h.known}
+}
+
+// errorText returns the text of an error for a record. What the model or the API
+// sent is in it at debug level only.
+func (l recorder) errorText(ctx context.Context, err error) string {
+	if !l.Enabled(ctx, slog.LevelDebug) {
+		if input := (*schema.Error)(nil); errors.As(err, &input) {
+			return "invalid input"
+		}
+		if reply := (*ReplyError)(nil); errors.As(err, &reply) {
+			return excerpt((&ReplyError{Reason: reply.Reason, Err: reply.Err}).Error())
+		}
+	}
+	return excerpt(textOf(err))
+}
+
+// hide takes note of what a request holds that no record may.
+func (l recorder) hide(ctx context.Context, r *request) {
+	if !l.Enabled(ctx, slog.LevelError) {
+		return
+	}
+	r.secret = l.secrets.addHeader
+	for i := range r.params.MCPServers {
+		l.secrets.add(r.params.MCPServers[i].AuthorizationToken.Value)
+	}
+}
 
 func (l recorder) request(ctx context.Context, iteration int, r *request, streaming bool, fresh []message) {
 	if !l.Enabled(ctx, slog.LevelInfo) {
@@ -79,7 +115,7 @@ func (l recorder) attempt(ctx context.Context, iteration, attempt int, before *h
 }
 
 func (l recorder) failure(ctx context.Context, iteration int, err error) {
-	l.LogAttrs(ctx, slog.LevelWarn, "request failed", slog.Int("iteration", iteration), slog.String("error", err.Error()))
+	l.LogAttrs(ctx, slog.LevelWarn, "request failed", slog.Int("iteration", iteration), slog.String("error", l.errorText(ctx, err)))
 }
 
 func (l recorder) reply(ctx context.Context, iteration int, r *reply, took time.Duration, response *http.Response) {
@@ -136,7 +172,7 @@ func (l recorder) finished(ctx context.Context, call *Call, c completion) {
 	if c.result == nil || c.result.IsError {
 		level, text = slog.LevelWarn, "tool call failed"
 	}
-	if left := (*leftError)(nil); errors.As(c.err, &left) {
+	if c.err != nil && errors.As(c.err, new(*leftError)) {
 		level, text = slog.LevelWarn, "tool call left"
 	}
 	if !l.Enabled(ctx, level) {
@@ -147,8 +183,14 @@ func (l recorder) finished(ctx context.Context, call *Call, c completion) {
 	if c.result != nil {
 		err = cmp.Or(c.err, c.result.Err)
 	}
+	if err == nil && level == slog.LevelWarn { // the tool said so itself
+		err = errFailedResult
+		if l.Enabled(ctx, slog.LevelDebug) {
+			err = resultError(c.result)
+		}
+	}
 	if err != nil {
-		attrs = append(attrs, slog.String("error", textOf(err)))
+		attrs = append(attrs, slog.String("error", l.errorText(ctx, err)))
 	}
 	if cause := (*panicError)(nil); errors.As(err, &cause) {
 		attrs = append(attrs, slog.String("stack", string(cause.stack)))
@@ -156,9 +198,11 @@ func (l recorder) finished(ctx context.Context, call *Call, c completion) {
 	l.LogAttrs(ctx, level, text, attrs...) //nolint:sloglint // one of three constants
 }
 
+var errFailedResult = errors.New("the tool returned a failed result")
+
 // refused reports a call that was answered without being run.
 func (l recorder) refused(ctx context.Context, call *Call, err error) {
-	l.LogAttrs(ctx, slog.LevelWarn, "tool call failed", append(callAttrs(call), slog.Duration("duration", 0), slog.String("error", err.Error()))...)
+	l.LogAttrs(ctx, slog.LevelWarn, "tool call failed", append(callAttrs(call), slog.Duration("duration", 0), slog.String("error", l.errorText(ctx, err)))...)
 }
 
 func (l recorder) notFound(ctx context.Context, call *Call, available []string) {
@@ -174,36 +218,3 @@ func textOf(err error) (text string) {
 	}()
 	return err.Error()
 }
-
-// elide returns JSON with its long strings, such as images, left out.
-func elide(raw []byte) string {
-	const most = 1000
-	out := make([]byte, 0, min(len(raw), 4*most))
-	for i := 0; i < len(raw); i++ {
-		if raw[i] != '"' {
-			out = append(out, raw[i])
-			continue
-		}
-		start := i
-		for i++; i < len(raw) && raw[i] != '"'; i++ {
-			if raw[i] == '\\' {
-				i++
-			}
-		}
-		end := min(i+1, len(raw))
-		if end-start > most {
-			out = append(strconv.AppendInt(append(out, '<'), int64(end-start), 10), " bytes>"...)
-		} else {
-			out = append(out, raw[start:end]...)
-		}
-	}
-	return string(out)
-}
-
-// Format writes a summary: what the parameters hold may be secret.
-func (p Params) Format(f fmt.State, _ rune) {
-	_, _ = fmt.Fprintf(f, "toolrunner.Params{Model: %q, MaxTokens: %d, MaxIterations: %d, ...}", p.Model, p.MaxTokens, p.MaxIterations)
-}
-
-// LogValue is the same for records.
-func (p Params) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(p)) }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"slices"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/option"
@@ -96,8 +97,19 @@ func (p *Params) validate() error {
 		return errors.New("Params.Thread is set; the runner sends the whole history, so leave it out")
 	case !reflect.ValueOf(p.Compaction).IsZero():
 		return errors.New("Params.Compaction is set; a request that compacts is not a turn, so leave it out")
+	case p.AutoCompact.Threshold > 0 && p.AutoCompact.Client == nil:
+		return checkCompactable(&p.BetaMessageNewParams)
 	}
 	return nil
+}
+
+// current is validate for parameters that the caller may have changed since New.
+// No call is run beside parameters whose request cannot go out.
+func (p *Params) current() error {
+	if len(p.Messages) > 0 {
+		return errors.New("Params.Messages was set after New; the runner owns the history, so add to it with AppendMessages")
+	}
+	return p.validate()
 }
 
 // breakpoints counts the cache_control of the parameters.
@@ -147,7 +159,7 @@ func withoutDestination(f anthropic.BetaJSONOutputFormatParam) (anthropic.BetaJS
 	if reflect.ValueOf(f.Schema).Kind() != reflect.Pointer {
 		return f, nil
 	}
-	data, err := f.MarshalJSON()
+	data, err := encodeFormat(f)
 	if err != nil {
 		return f, err
 	}
@@ -158,4 +170,44 @@ func withoutDestination(f anthropic.BetaJSONOutputFormatParam) (anthropic.BetaJS
 		return nil
 	})
 	return f, err
+}
+
+// encodeFormat is MarshalJSON, which derives the schema, without its panics: it
+// has no end for a type that contains itself.
+func encodeFormat(f anthropic.BetaJSONOutputFormatParam) (data []byte, err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = fmt.Errorf("%T has no schema: %v", f.Schema, value)
+		}
+	}()
+	if containsItself(reflect.TypeOf(f.Schema), nil) {
+		return nil, fmt.Errorf("%T contains itself, which a schema for output cannot", f.Schema)
+	}
+	return f.MarshalJSON()
+}
+
+// containsItself reports whether JSON of a type may hold JSON of the same type.
+// outer are the types around it.
+func containsItself(t reflect.Type, outer []reflect.Type) bool {
+	if slices.Contains(outer, t) {
+		return true
+	}
+	outer = append(slices.Clip(outer), t)
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		return containsItself(t.Elem(), outer)
+	case reflect.Struct:
+	default:
+		return false
+	}
+	if _, own := reflect.PointerTo(t).MethodByName("JSONSchema"); own {
+		return false
+	}
+	for i := range t.NumField() {
+		field := t.Field(i)
+		if (field.IsExported() || field.Anonymous) && field.Tag.Get("json") != "-" && containsItself(field.Type, outer) {
+			return true
+		}
+	}
+	return false
 }

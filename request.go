@@ -26,6 +26,7 @@ type request struct {
 	messages int
 	attempts int
 	attempt  func(before *http.Response) // called before each attempt but the first
+	secret   func(http.Header)           // called with the headers that were sent
 	sent     *wire.Body                  // by the last attempt
 	response *http.Response              // to it
 }
@@ -41,22 +42,19 @@ type requestState struct {
 
 // newRequest puts a request together.
 func newRequest(p *Params, s requestState) (*request, error) {
-	if err := p.validate(); err != nil {
+	if err := p.current(); err != nil {
 		return nil, err
 	}
-	if len(p.Messages) > 0 {
-		return nil, errors.New("Params.Messages was set after New; the runner owns the history, so add to it with AppendMessages")
+	r := &request{params: p.BetaMessageNewParams, secret: func(http.Header) {}}
+	if s.dropChoice {
+		r.params.ToolChoice = anthropic.BetaToolChoiceUnionParam{}
 	}
-	r := &request{params: p.BetaMessageNewParams}
 	if err := r.shape(p, s); err != nil {
 		return nil, err
 	}
 	r.params.Tools = nil
 	r.params.Thinking = anthropic.BetaThinkingConfigParamUnion{} // the SDK writes warnings about it to stderr
 	r.adoptContainer(s.container)
-	if s.dropChoice {
-		r.params.ToolChoice = anthropic.BetaToolChoiceUnionParam{}
-	}
 	var err error
 	if r.params.OutputConfig.Format, err = withoutDestination(r.params.OutputConfig.Format); err == nil {
 		r.params.OutputFormat, err = withoutDestination(r.params.OutputFormat) //nolint:staticcheck // callers may still set it
@@ -218,7 +216,11 @@ func (r *request) option() option.RequestOption {
 			r.attempt(r.response)
 		}
 		r.sent = body
+		r.secret(req.Header)
 		r.response, err = next(req)
+		if r.response != nil && r.response.Request != nil { // what signs comes after us
+			r.secret(r.response.Request.Header)
+		}
 		return r.response, err
 	})
 }

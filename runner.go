@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"sync"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
@@ -63,7 +64,7 @@ func New(messages *anthropic.BetaMessageService, tools []anthropic.BetaTool, par
 	if log == nil {
 		log = environmentLogger()
 	}
-	return &Runner{Params: params, messages: messages, loop: loop, log: recorder{log}}, nil
+	return &Runner{Params: params, messages: messages, loop: loop, log: newRecorder(log)}, nil
 }
 
 // All runs the loop: each turn is handed to the body once its reply is complete;
@@ -109,6 +110,7 @@ func (r *Runner) body(turn *Turn, yield func(*Turn, error) bool) (goOn bool) {
 		if !goOn {
 			turn.stop()
 			r.turn = nil
+			r.left()
 			r.ended = r.standing(OutcomeStopped)
 		}
 	}()
@@ -170,7 +172,7 @@ func (r *Runner) steps(ctx context.Context, streaming bool) (*Turn, error) {
 		}
 		if s.kind == stepEnd {
 			r.ended = s.outcome
-			return nil, cmp.Or(r.takeOutputError(), ErrDone)
+			return nil, cmp.Or(r.takeOutputError(s.outcome), ErrDone)
 		}
 		if err := contextError(ctx); err != nil {
 			r.lost()
@@ -178,6 +180,9 @@ func (r *Runner) steps(ctx context.Context, streaming bool) (*Turn, error) {
 		}
 		switch s.kind {
 		case stepRun:
+			if err := r.Params.current(); err != nil {
+				return nil, fmt.Errorf("toolrunner: %w", err)
+			}
 			if err := r.runCalls(ctx, s.calls); err != nil {
 				return nil, err
 			}
@@ -190,3 +195,9 @@ func (r *Runner) steps(ctx context.Context, streaming bool) (*Turn, error) {
 		}
 	}
 }
+
+// Format writes a summary: what a runner holds may be secret.
+func (r *Runner) Format(f fmt.State, _ rune) { fmt.Fprintf(f, "toolrunner.Runner{%v}", r.Params) }
+
+// LogValue is the same for records.
+func (r *Runner) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r)) }

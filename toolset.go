@@ -129,6 +129,12 @@ func (s *toolset) queueAddition(name string, definition []byte) {
 	s.queued = append(s.queued, toolChange{name: name, add: true})
 }
 
+// requeue has changes that went out before go out again, ahead of what is queued.
+func (s *toolset) requeue(blocks [][]byte, changes []toolChange) {
+	s.changes = append(blocks, s.changes...)
+	s.queued = append(changes, s.queued...)
+}
+
 // take returns the queued blocks and forgets them.
 func (s *toolset) take() [][]byte {
 	blocks := s.changes

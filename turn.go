@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"strings"
@@ -245,4 +246,9 @@ func (t *Turn) stop() {
 		}
 	}
 	t.over = true
+}
+
+// Format writes a summary: what a turn refers to may be secret.
+func (t *Turn) Format(f fmt.State, _ rune) {
+	fmt.Fprintf(f, "toolrunner.Turn{Iteration: %d, ID: %q, StopReason: %q, ...}", t.iteration, t.ID, t.StopReason)
 }

@@ -2,6 +2,7 @@ package toolrunnertest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strings"
 	"unicode/utf8"
@@ -42,8 +43,19 @@ func RedactedThinking(data string) Block {
 	return RawBlock(`{"type":"redacted_thinking","data":` + quote(data) + `}`)
 }
 
+// Compaction is a compaction block, with which the API answers a request to compact: it stands for all that was summarized.
+// An empty summary is one that failed: its content is null.
+func Compaction(summary string) Block {
+	content := "null"
+	if summary != "" {
+		content = quote(summary)
+	}
+	return RawBlock(`{"type":"compaction","content":` + content + `,"encrypted_content":null}`)
+}
+
 // RawBlock is the block with exactly this JSON: a server tool's result, a block type that no SDK knows, a known one with
-// unusual fields. Text, thinking and calls are streamed as deltas, every other type comes whole. The JSON is not checked.
+// unusual fields. Text, thinking, calls and compactions are streamed as deltas, every other type comes whole. The JSON is
+// not checked.
 func RawBlock(raw string) Block {
 	b := Block{raw: raw}
 	for _, f := range fieldsOf(raw) {
@@ -84,6 +96,9 @@ func (b Block) start(size int) (string, []string) {
 		start, _ := b.with(map[string]string{"input": "{}"})
 		deltas := []string{delta("input_json_delta", "partial_json", `""`)}
 		return start, append(deltas, chunkDeltas("input_json_delta", "partial_json", b.input, size)...)
+	case "compaction":
+		start, was := b.with(map[string]string{"content": "null"})
+		return start, []string{delta("compaction_delta", "content", cmp.Or(was["content"], "null"))}
 	default:
 		return b.raw, nil
 	}

@@ -43,6 +43,7 @@ import (
 //	tool-duplicate        no two tools have the same name
 //	input-schema          input_schema is an object of type object without oneOf, anyOf, allOf and $ref at the top
 //	tool-choice           tool_choice fits the tools
+//	compaction            a request to compact has none of the parameters that shape a reply
 func CheckRequest(body []byte) error {
 	c := &checker{}
 	request := asObject(body)
@@ -58,6 +59,7 @@ func CheckRequest(body []byte) error {
 	c.checkSystem(request["system"])
 	c.checkMessages(request["messages"])
 	c.checkCacheControl(request)
+	c.checkCompaction(request)
 	return c.err()
 }
 
@@ -152,6 +154,29 @@ func (c *checker) checkText(path string, block object) {
 		c.breach("block-shape", path+".text", "Field required")
 	case asString(block["text"]) == "":
 		c.breach("text-empty", path, "text content blocks must be non-empty")
+	}
+}
+
+// checkCompaction checks what may not stand beside a compaction.
+func (c *checker) checkCompaction(request object) {
+	if absent(request["compaction"]) {
+		return
+	}
+	refuse := func(path string, raw json.RawMessage) {
+		if !absent(raw) {
+			c.breach("compaction", path, "may not be specified together with compaction")
+		}
+	}
+	for _, name := range []string{"context_management", "stop_sequences", "output_format"} {
+		refuse(name, request[name])
+	}
+	refuse("output_config.format", asObject(request["output_config"])["format"])
+	for i, fallback := range asList(request["fallbacks"]) {
+		refuse(fmt.Sprintf("fallbacks.%d.output_config.format", i), asObject(asObject(fallback)["output_config"])["format"])
+	}
+	switch choice := asObject(request["tool_choice"]); asString(choice["type"]) {
+	case "any", "tool":
+		refuse("tool_choice", request["tool_choice"])
 	}
 }
 

@@ -157,8 +157,9 @@ func (s *spec) reason() string {
 		return s.stopReason
 	}
 	for _, b := range s.blocks {
-		if b.kind == "tool_use" {
-			return "tool_use"
+		switch b.kind {
+		case "tool_use", "compaction":
+			return b.kind
 		}
 	}
 	return "end_turn"

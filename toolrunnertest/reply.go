@@ -80,7 +80,7 @@ func RawSSE(stream string) Reply {
 // it concurrently. Changes by the methods of Reply apply to what it returns.
 func Func(reply func(*Request) Reply) Reply { return Reply{compute: reply} }
 
-// StopReason sets the stop_reason. The default is tool_use if the message has a tool_use block, else end_turn.
+// StopReason sets the stop_reason. The default is that of the first tool_use or compaction block, else end_turn.
 func (r Reply) StopReason(reason string) Reply {
 	return r.with(func(s *spec) { s.stopReason = reason })
 }

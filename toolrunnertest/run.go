@@ -34,6 +34,9 @@ func ValuesOnly() RunOption {
 // prompt caches, signatures and containers depend on it. The error is a [*RunError] that holds every breach; their paths
 // begin with the request's number, counted from 0.
 //
+// A request to compact is a turn like any other, but if its reply has a summary, that reply is the history from then on,
+// and otherwise it is not part of it.
+//
 //	history-changed   the messages of a request begin with those of the request before, byte for byte
 //	reply-missing     the next message is the reply, if it arrived whole and has content
 //	reply-changed     it has the reply's blocks, without the empty texts: as JSON values, each number with its digits
@@ -123,6 +126,14 @@ func containerID(raw json.RawMessage) string {
 
 func (c *runChecker) checkHistory(path string, before, q *Request) {
 	old, messages := before.Messages(), q.Messages()
+	content := sendable(before.Reply)
+	if !absent(before.Field("compaction")) {
+		if hasSummary(content) {
+			old = nil
+		} else {
+			content = nil
+		}
+	}
 	for i, m := range old {
 		at := fmt.Sprintf("%s.messages.%d", path, i)
 		if i >= len(messages) {
@@ -134,7 +145,6 @@ func (c *runChecker) checkHistory(path string, before, q *Request) {
 			break
 		}
 	}
-	content := sendable(before.Reply)
 	if len(content) == 0 {
 		return
 	}
@@ -157,6 +167,14 @@ func sendable(reply json.RawMessage) []json.RawMessage {
 	return slices.DeleteFunc(asList(asObject(reply)["content"]), func(raw json.RawMessage) bool {
 		block := asObject(raw)
 		return asString(block["type"]) == "text" && asString(block["text"]) == ""
+	})
+}
+
+// hasSummary reports whether the blocks of a reply stand for the history that was to be compacted.
+func hasSummary(content []json.RawMessage) bool {
+	return slices.ContainsFunc(content, func(raw json.RawMessage) bool {
+		block := asObject(raw)
+		return asString(block["type"]) == "compaction" && asString(block["content"]) != ""
 	})
 }
 

@@ -1,0 +1,59 @@
+package toolrunner_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/toolrunner/toolrunner"
+	"github.com/toolrunner/toolrunner/toolrunnertest"
+)
+
+// E71, E229, G34, promise 8: the logger learns what the model does not: stacks and
+// private causes. It does not learn the contents of messages.
+func TestLoggerLearnsWhyCallsFail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		failing := raw("failing", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) { return nil, errBroken })
+		panicking := raw("panicking", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) { panic("private") })
+		private := raw("private", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
+			return &toolrunner.Result{Content: []content{text("public")}, IsError: true, Err: errEnough}, nil
+		})
+		stuck := raw("stuck", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
+			pause(time.Hour)
+			return toolrunner.TextResult("late"), nil
+		})
+		stuck.Timeout = time.Second
+		params := asking("hi")
+		params.MaxConcurrency = 1
+		params.Logger = slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		const secret = `{"password":"hunter2"}`
+		c := converse(t, params, tools(failing, panicking, private, stuck, says("fine", "hunter3")), toolrunnertest.Message(
+			toolrunnertest.Call("a", "failing", secret), toolrunnertest.Call("b", "panicking", secret), toolrunnertest.Call("c", "private", secret),
+			toolrunnertest.Call("d", "stuck", secret), toolrunnertest.Call("e", "fine", secret),
+		), toolrunnertest.Text("done"))
+		c.run(t)
+		pause(2 * time.Hour)
+		for _, want := range []string{"call_id=a", "error=broken", "private", "goroutine", "error=enough", "tool call left", "timed out after 1s"} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("the log does not hold %q:\n%s", want, out.String())
+			}
+		}
+		for _, never := range []string{"hunter", "call_id=e"} {
+			if strings.Contains(out.String(), never) {
+				t.Errorf("the log holds %q:\n%s", never, out.String())
+			}
+		}
+		for _, never := range []string{"goroutine", "private", "enough"} {
+			for _, id := range []string{"a", "b", "c", "d"} {
+				if text, _ := resultText(t, c.request(t, -1), id); strings.Contains(text, never) {
+					t.Errorf("the model reads %q in the result of %s: %s", never, id, text)
+				}
+			}
+		}
+	})
+}

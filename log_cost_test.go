@@ -1,0 +1,56 @@
+package toolrunner
+
+import (
+	"io"
+	"log/slog"
+	"testing"
+	"time"
+)
+
+// turnRecords writes the records of a turn with one call.
+func turnRecords(tb testing.TB) func(l recorder) {
+	tb.Helper()
+	ctx := tb.Context()
+	r := &request{messages: 3}
+	reply := &reply{raw: []byte(`{"content":[]}`), stopReason: "tool_use", usage: []byte(`{"input_tokens":5}`)}
+	call := &Call{ID: "c1", Name: "look"}
+	done := completion{result: &Result{}}
+	fresh := []message{{role: roleUser, raw: []byte(`{"role":"user"}`)}}
+	return func(l recorder) {
+		l.hide(ctx, r)
+		l.request(ctx, 1, r, false, fresh)
+		l.reply(ctx, 1, reply, time.Second, nil)
+		l.started(ctx, call)
+		l.finished(ctx, call, done)
+	}
+}
+
+// S19: who asks for no records pays for none.
+func TestRecordsThatNobodyWantsCostNothing(t *testing.T) {
+	write := turnRecords(t)
+	for name, h := range map[string]slog.Handler{
+		"none":  slog.DiscardHandler,
+		"error": slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelError + 1}),
+	} {
+		l := newRecorder(slog.New(h))
+		if n := testing.AllocsPerRun(100, func() { write(l) }); n > 0 {
+			t.Errorf("%s: the records of a turn cost %v allocations, want none", name, n)
+		}
+	}
+}
+
+func BenchmarkRecordsOfATurn(b *testing.B) {
+	for name, h := range map[string]slog.Handler{
+		"disabled": slog.DiscardHandler,
+		"info":     slog.NewTextHandler(io.Discard, nil),
+		"debug":    slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelDebug}),
+	} {
+		b.Run(name, func(b *testing.B) {
+			write, l := turnRecords(b), newRecorder(slog.New(h))
+			b.ReportAllocs()
+			for b.Loop() {
+				write(l)
+			}
+		})
+	}
+}
