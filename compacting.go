@@ -114,6 +114,7 @@ func (l *loop) shorten(m message) {
 	}
 	l.history = history{}
 	l.history.push(m)
+	l.mark()
 	l.compact.fresh, l.compact.context = true, 0
 }
 

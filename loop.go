@@ -49,14 +49,20 @@ type loop struct {
 	news      bool        // the history holds what the model has not answered
 	inFlight  bool        // a request is under way
 	inTurn    bool        // a loop body may have control: follow-ups wait
-	before    history     // what the last reply was an answer to
-	opened    int         // how many calls were open before the last reply
+	sent      sentState   // what a takeover goes back to
 	dropped   []*openCall // calls of a reply that was taken over, whose results stand
 	ended     bool        // the run ended for good: what comes now begins another one
 	iteration int         // replies of this run
 	container string      // that the last reply ran in which had one
 
 	compact compaction
+}
+
+// sentState is where the loop stood when the last request went out.
+type sentState struct {
+	history history
+	open    int // calls that were open
+	rule    stopRule
 }
 
 // newLoop returns the loop of a conversation that begins with messages.
@@ -161,8 +167,12 @@ func (l *loop) step(limit limits) step {
 	}
 	l.flushToolChanges()
 	l.inFlight = true
+	l.mark()
 	return s
 }
+
+// mark takes note of where a takeover goes back to.
+func (l *loop) mark() { l.sent = sentState{l.history, len(l.open), l.rule} }
 
 // waiting returns the calls to run. A call that was interrupted is among them
 // only if it may run again.
@@ -254,7 +264,7 @@ func (l *loop) flushToolChanges() {
 // receive records a reply to the request under way.
 func (l *loop) receive(r *reply) {
 	l.inFlight, l.inTurn = false, true
-	l.before, l.opened, l.dropped = l.history, len(l.open), nil
+	l.dropped = nil
 	l.iteration++
 	l.container = cmp.Or(r.container, l.container)
 	l.rule = ruleFor(anthropic.BetaStopReason(r.stopReason))

@@ -16,21 +16,19 @@ func (l *loop) retract() {
 	if l.inFlight { // its reply will not be recorded, but it counts
 		l.inFlight = false
 		l.iteration++
-		return
 	}
-	for _, m := range l.history.messages[len(l.before.messages):] {
+	for _, m := range l.history.messages[len(l.sent.history.messages):] {
 		for _, id := range m.uses {
 			delete(l.history.ids, id)
 		}
 	}
-	for _, call := range l.open[min(l.opened, len(l.open)):] {
+	open := min(l.sent.open, len(l.open))
+	for _, call := range l.open[open:] {
 		if call.state > callWaiting {
 			l.dropped = append(l.dropped, call)
 		}
 	}
-	l.history = l.before
-	l.open = l.open[:min(l.opened, len(l.open))]
-	l.rule = stopRule{unrun: unrunGiven}
+	l.history, l.open, l.rule = l.sent.history, l.open[:open], l.sent.rule
 }
 
 // retry drops the last reply: the same history goes out again.
@@ -48,10 +46,7 @@ func (l *loop) replace(messages []anthropic.BetaMessageParam) error {
 	if l.compact.turn {
 		return errCompacting
 	}
-	dry := l.before.clone()
-	if l.inFlight {
-		dry = l.history.clone()
-	}
+	dry := l.sent.history.clone()
 	for _, m := range l.history.messages[len(dry.messages):] {
 		for _, id := range m.uses {
 			delete(dry.ids, id)
@@ -84,11 +79,13 @@ func (l *loop) set(messages []anthropic.BetaMessageParam) error {
 	l.retract()
 	l.queue = history{base: &l.history}
 	l.takeOver(dry)
+	l.mark()
 	return nil
 }
 
 func (l *loop) takeOver(h history) {
 	l.history = h
+	l.rule = stopRule{unrun: unrunGiven}
 	l.openCalls(callWaiting, unrunGiven)
 	l.news = true
 }
