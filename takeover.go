@@ -52,6 +52,11 @@ func (l *loop) replace(messages []anthropic.BetaMessageParam) error {
 			delete(dry.ids, id)
 		}
 	}
+	for _, m := range l.queue.messages { // they will follow
+		for _, id := range m.uses {
+			dry.ids[id] = true
+		}
+	}
 	if err := dry.appendAll(messages, nil); err != nil {
 		return err
 	}
