@@ -86,6 +86,9 @@ func (h *history) append(m message, unanswered func(toolUse) []byte) error {
 
 // refusal says what is wrong with m as the next message.
 func (h *history) refusal(m *message) error {
+	if last := h.last(); last != nil && last.hanging && m.role != roleAssistant {
+		return errors.New("it comes after a call of a server tool that has no result yet; only the rest of that turn may follow")
+	}
 	seen := make(map[string]bool)
 	for _, id := range m.uses {
 		switch {

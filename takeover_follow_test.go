@@ -103,6 +103,27 @@ func TestRetryOfAContinuationGoesOnWithThePausedTurn(t *testing.T) {
 	})
 }
 
+// The API refuses anything but a continuation after a paused reply.
+func TestOnlyAContinuationReplacesTheOneOfAPausedTurn(t *testing.T) {
+	d := dialogueWith(t, toolrunner.Params{}, nil,
+		toolrunnertest.Message(serverSearch).StopReason("pause_turn"),
+		toolrunnertest.Message(serverFound, toolrunnertest.Say("found")))
+	d.mustPlay(t, func(turn *toolrunner.Turn) {
+		if turn.Iteration() != 2 {
+			return
+		}
+		var invalid *toolrunner.HistoryError
+		if err := turn.Replace(userSays("forget it")); !errors.As(err, &invalid) {
+			t.Errorf("Replace() error = %v, want a HistoryError", err)
+		}
+		paused := verbatim(`{"role":"assistant","content":[{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}}]}`)
+		if err := d.SetMessages(userSays("hi"), paused, userSays("forget it")); !errors.As(err, &invalid) || invalid.Index != 2 {
+			t.Errorf("SetMessages() error = %v, want a HistoryError for message 2", err)
+		}
+	})
+	d.wantRequests(t, 2)
+}
+
 // E119: a paused reply that is taken over is gone, and what was held for its end
 // is not held any longer.
 func TestTakeoverOfAPausedTurn(t *testing.T) {
