@@ -241,3 +241,8 @@ func bothWays(t *testing.T, test func(t *testing.T, streaming bool)) {
 		t.Run(name, func(t *testing.T) { test(t, streaming) })
 	}
 }
+
+// rawContentBlock is a block of a result with exactly this JSON.
+func rawContentBlock(raw string) anthropic.BetaToolResultBlockParamContentUnion {
+	return param.Override[anthropic.BetaToolResultBlockParamContentUnion](json.RawMessage(raw))
+}
