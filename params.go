@@ -100,20 +100,28 @@ func (p *Params) validate() error {
 	return nil
 }
 
-// breakpoints counts the cache_control of the parameters.
-func (p *Params) breakpoints() int {
+// breakpoints counts the cache_control of the parameters, and of the runner's own
+// tools that are sent beside them.
+func (p *Params) breakpoints(own []*registered) int {
 	n := 0
 	if !isZeroCacheControl(p.CacheControl) {
 		n++
 	}
 	for i := range p.System {
-		if !isZeroCacheControl(p.System[i].CacheControl) {
-			n++
+		if block, err := p.System[i].MarshalJSON(); err == nil {
+			n += countBreakpoints(block)
 		}
 	}
+	given := make(map[string]bool)
 	for _, tool := range p.Tools {
 		if definition, err := encodeTool(tool); err == nil {
 			n += countBreakpoints(definition)
+			given[stringMember(definition, "name")] = true
+		}
+	}
+	for _, tool := range own {
+		if !given[tool.name] {
+			n += countBreakpoints(tool.definition)
 		}
 	}
 	return n
