@@ -93,6 +93,9 @@ type ToolError struct {
 }
 
 func (e *ToolError) Error() string {
+	if e == nil { // in an error that is not nil
+		return "the tool failed"
+	}
 	if e.Err != nil {
 		return e.Err.Error()
 	}
@@ -104,7 +107,12 @@ func (e *ToolError) Error() string {
 	return "the tool failed"
 }
 
-func (e *ToolError) Unwrap() error { return e.Err }
+func (e *ToolError) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return e.Err
+}
 
 // Abort returns an error that ends the run when a [Handler] or a [Middleware]
 // returns it: calls that run are cancelled, those that have not begun do not

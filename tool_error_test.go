@@ -1,0 +1,75 @@
+package toolrunner_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/anthropics/anthropic-sdk-go/v2"
+
+	"github.com/toolrunner/toolrunner"
+	"github.com/toolrunner/toolrunner/toolrunnertest"
+)
+
+type resultContent = anthropic.BetaToolResultBlockParamContentUnion
+
+func textContentOf(text string) resultContent {
+	return resultContent{OfText: &anthropic.BetaTextBlockParam{Text: text}}
+}
+
+// E67-E70, S22: the content of a ToolError is what the model reads, and nothing
+// else of it.
+func TestToolErrorIsWhatTheModelReads(t *testing.T) {
+	image := resultContent{OfImage: &anthropic.BetaImageBlockParam{Source: anthropic.BetaImageBlockParamSourceUnion{
+		OfBase64: &anthropic.BetaBase64ImageSourceParam{Data: "AA==", MediaType: "image/png"},
+	}}}
+	own := &toolrunner.ToolError{Content: []resultContent{textContentOf("no such file")}, Err: errDisk}
+	tests := []struct {
+		name   string
+		result *toolrunner.Result
+		err    error
+		want   string // the content
+	}{
+		{"text", nil, own, `{"type":"text","text":"no such file"}`},
+		{"wrapped", nil, fmt.Errorf("open: %w", own), `{"type":"text","text":"no such file"}`},
+		{"joined", nil, errors.Join(errDisk, own), `{"type":"text","text":"no such file"}`},
+		{"beside content", toolrunner.TextResult("half"), own, `{"type":"text","text":"no such file"}`},
+		{"with an image", nil, &toolrunner.ToolError{Content: []resultContent{textContentOf("see"), image}}, `{"type":"text","text":"see"},{"source":{"data":"AA==","media_type":"image/png","type":"base64"},"type":"image"}`},
+		{"empty", nil, &toolrunner.ToolError{}, `{"type":"text","text":"Error: the tool failed without saying why."}`},
+		{"only a private cause", nil, &toolrunner.ToolError{Err: errDisk}, `{"type":"text","text":"Error: the tool failed without saying why."}`},
+		{"empty content", nil, &toolrunner.ToolError{Content: []resultContent{{}, textContentOf("")}}, `{"type":"text","text":"Error: the tool failed without saying why."}`},
+		{"malformed text", nil, &toolrunner.ToolError{Content: []resultContent{textContentOf("a\xff\x00b")}}, `{"type":"text","text":"a` + "\ufffd" + `\u0000b"}`},
+		{"broken content", nil, &toolrunner.ToolError{Content: []resultContent{rawContentBlock(`{"type":`)}}, ""},
+		{"typed nil", nil, (*toolrunner.ToolError)(nil), `{"type":"text","text":"Error: the tool failed"}`},
+		{"typed nil beside content", toolrunner.TextResult("half"), (*toolrunner.ToolError)(nil), `{"type":"text","text":"half"},{"type":"text","text":"Error: the tool failed"}`},
+		{"wrapped typed nil", nil, fmt.Errorf("open: %w", (*toolrunner.ToolError)(nil)), `{"type":"text","text":"Error: open: the tool failed"}`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var log bytes.Buffer
+			fail := rawTool("fail", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) { return test.result, test.err })
+			var ran tally
+			d := dialogueWith(t, toolrunner.Params{Logger: slog.New(slog.NewTextHandler(&log, nil))}, toolList(fail, ran.tool("work")),
+				toolrunnertest.Message(toolrunnertest.Call("a", "fail", `{}`), toolrunnertest.Call("b", "work", `{}`)), toolrunnertest.Text("done"))
+			d.mustPlay(t, func(*toolrunner.Turn) {})
+			ran.want(t, 1)
+			if test.want == "" {
+				if got := string(d.sent(t, -1).ToolResult("a")); !strings.Contains(got, "could not be encoded") {
+					t.Errorf("result = %s, want one that says why it is not there", got)
+				}
+			} else {
+				d.wantResult(t, "a", `{"type":"tool_result","tool_use_id":"a","content":[`+test.want+`],"is_error":true}`)
+			}
+			if got := strings.Count(log.String(), `msg="tool call failed" tool=fail call_id=a`); got != 1 {
+				t.Errorf("%d records of the failed call, want one:\n%s", got, log.String())
+			}
+			if bytes.Contains(d.sent(t, -1).Body, []byte(errDisk.Error())) {
+				t.Errorf("the private cause was sent: %s", d.sent(t, -1).Body)
+			}
+		})
+	}
+}
