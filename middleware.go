@@ -109,9 +109,11 @@ func Retry(attempts int, wait time.Duration) Middleware {
 	}
 }
 
+// isTemporary reports whether err says so. One that ends the run does not.
 func isTemporary(err error) bool {
 	var t interface{ Temporary() bool }
-	return errors.As(err, &t) && t.Temporary()
+	var aborted *abortError
+	return errors.As(err, &t) && t.Temporary() && !errors.As(err, &aborted)
 }
 
 // CacheResults answers a call of a ReadOnly tool with the result of an earlier

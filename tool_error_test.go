@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
@@ -70,6 +72,83 @@ func TestToolErrorIsWhatTheModelReads(t *testing.T) {
 			if bytes.Contains(d.sent(t, -1).Body, []byte(errDisk.Error())) {
 				t.Errorf("the private cause was sent: %s", d.sent(t, -1).Body)
 			}
+		})
+	}
+}
+
+// B110: Abort, from a handler or a middleware, wrapped or not, cancels the calls
+// that run, begins no other, and ends the run with its error. Going on runs none
+// of them again.
+func TestAbortEndsTheRunAndItsSiblings(t *testing.T) {
+	abort := func() error { return toolrunner.Abort(errDisk) }
+	tests := []struct {
+		name       string
+		fatal      toolrunner.Handler
+		middleware []toolrunner.Middleware
+		content    string // of the result, before what tells of the end
+	}{
+		{"from a handler", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) { return nil, abort() }, nil, ""},
+		{"wrapped", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
+			return toolrunner.TextResult("half"), fmt.Errorf("writing: %w", abort())
+		}, nil, "half"},
+		{"from a middleware", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
+			return toolrunner.TextResult("ok"), nil
+		}, []toolrunner.Middleware{
+			func(next toolrunner.Handler) toolrunner.Handler {
+				return func(ctx context.Context, call *toolrunner.Call) (*toolrunner.Result, error) {
+					result, err := next(ctx, call)
+					if call.Name == "fatal" {
+						err = abort()
+					}
+					return result, err
+				}
+			},
+		}, "ok"},
+		{"within a timeout", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) { return nil, abort() }, []toolrunner.Middleware{toolrunner.Timeout(time.Minute)}, ""},
+		{"of a temporary error", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
+			return nil, toolrunner.Abort(toolrunner.Temporary(errDisk))
+		}, []toolrunner.Middleware{toolrunner.Retry(3, time.Second)}, ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var fatal, slow, late tally
+				end := rawTool("fatal", func(ctx context.Context, call *toolrunner.Call) (*toolrunner.Result, error) {
+					fatal.Add(1)
+					return test.fatal(ctx, call)
+				})
+				end.ReadOnly = true
+				hang := rawTool("hang", func(ctx context.Context, _ *toolrunner.Call) (*toolrunner.Result, error) {
+					slow.Add(1)
+					<-ctx.Done()
+					if !errors.Is(context.Cause(ctx), errDisk) {
+						t.Errorf("the cause of the sibling's context is %v, want the error of Abort", context.Cause(ctx))
+					}
+					return nil, ctx.Err()
+				})
+				d := dialogueWith(t, toolrunner.Params{MaxConcurrency: 2, Middleware: test.middleware}, toolList(end, hang, late.tool("late")),
+					toolrunnertest.Message(toolrunnertest.Call("a", "hang", `{}`), toolrunnertest.Call("b", "fatal", `{}`), toolrunnertest.Call("c", "late", `{}`)),
+					toolrunnertest.Text("done"))
+				err := d.play(t.Context(), func(*toolrunner.Turn) {})
+				if !errors.Is(err, errDisk) {
+					t.Errorf("the run ended with %v, want the error of Abort", err)
+				}
+				if got := d.Outcome(); got != toolrunner.OutcomeFailed {
+					t.Errorf("Outcome() = %v, want failed", got)
+				}
+				d.wantHeld(t, "user text(hi)", "assistant call(a) call(b) call(c)", "user result(a) result(b) result(c)")
+				late.want(t, 0)
+				d.mustPlay(t, func(*toolrunner.Turn) {})
+				fatal.want(t, 1)
+				slow.want(t, 1)
+				late.want(t, 1)
+				content := `{"type":"text","text":"Error: the tool ended the run."}`
+				if test.content != "" {
+					content = `{"type":"text","text":"` + test.content + `"},` + content
+				}
+				d.wantResult(t, "b", `{"type":"tool_result","tool_use_id":"b","content":[`+content+`],"is_error":true}`)
+				d.wantFaithful(t)
+			})
 		})
 	}
 }
