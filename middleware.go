@@ -30,12 +30,16 @@ import (
 // concurrent use.
 type Middleware func(next Handler) Handler
 
-// wrap puts middleware around a handler, the first outermost.
+// wrap puts middleware around a handler, the first outermost. It is code of the
+// caller, so it is applied where a panic is recovered: when the call is run.
 func wrap(handler Handler, middleware []Middleware) Handler {
-	for _, m := range slices.Backward(middleware) {
-		handler = m(handler)
+	return func(ctx context.Context, call *Call) (*Result, error) {
+		wrapped := handler
+		for _, m := range slices.Backward(middleware) {
+			wrapped = m(wrapped)
+		}
+		return wrapped(ctx, call)
 	}
-	return handler
 }
 
 // Timeout ends the context of each call after a time, which must be positive,

@@ -97,6 +97,11 @@ func (p *Params) validate() error {
 	case !reflect.ValueOf(p.Compaction).IsZero():
 		return errors.New("Params.Compaction is set; a request that compacts is not a turn, so leave it out")
 	}
+	for i, m := range p.Middleware {
+		if m == nil {
+			return fmt.Errorf("Params.Middleware[%d] is nil", i)
+		}
+	}
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -150,5 +151,76 @@ func TestAbortEndsTheRunAndItsSiblings(t *testing.T) {
 				d.wantFaithful(t)
 			})
 		})
+	}
+}
+
+// E71, G12: panics, wherever they come from, fail their own call; the stack goes
+// to the log and the model reads nothing of it.
+func TestPanicsFailTheirCallOnly(t *testing.T) {
+	var m map[string]int
+	boom := func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) { panic("secret") }
+	around := func(before bool) toolrunner.Middleware {
+		return func(next toolrunner.Handler) toolrunner.Handler {
+			return func(ctx context.Context, call *toolrunner.Call) (*toolrunner.Result, error) {
+				if call.Name != "fail" {
+					return next(ctx, call)
+				}
+				if !before {
+					_, _ = next(ctx, call)
+				}
+				panic("secret")
+			}
+		}
+	}
+	fine := func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
+		return toolrunner.TextResult("ok"), nil
+	}
+	tests := []struct {
+		name       string
+		handler    toolrunner.Handler
+		middleware []toolrunner.Middleware
+		timeout    time.Duration
+	}{
+		{"handler", boom, nil, 0},
+		{"handler with a timeout", boom, nil, time.Hour},
+		{"handler within middleware", boom, []toolrunner.Middleware{toolrunner.Timeout(time.Hour), toolrunner.Limit(1), toolrunner.Retry(3, 0), toolrunner.CacheResults(1), toolrunner.Truncate(9)}, 0},
+		{"nil map", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) { m["secret"] = 1; return nil, nil }, nil, 0}, //nolint:nilnil // never reached
+		{"nil error", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) { panic(nil) }, nil, 0},
+		{"Goexit", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) { runtime.Goexit(); return nil, nil }, nil, 0},                        //nolint:nilnil // never reached
+		{"Goexit with a timeout", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) { runtime.Goexit(); return nil, nil }, nil, time.Hour}, //nolint:nilnil // never reached
+		{"middleware before", fine, []toolrunner.Middleware{around(true)}, 0},
+		{"middleware after", fine, []toolrunner.Middleware{around(false)}, 0},
+		{"middleware that makes no handler", fine, []toolrunner.Middleware{func(next toolrunner.Handler) toolrunner.Handler {
+			return nil
+		}}, 0},
+		{"middleware that panics as it is applied", fine, []toolrunner.Middleware{func(next toolrunner.Handler) toolrunner.Handler { panic("secret") }}, 0},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var log bytes.Buffer
+			fail := rawTool("fail", test.handler)
+			fail.Timeout = test.timeout
+			d := dialogueWith(t, toolrunner.Params{Middleware: test.middleware, Logger: slog.New(slog.NewTextHandler(&log, nil))}, toolList(fail),
+				callReply("fail", "a"), toolrunnertest.Text("done"))
+			d.mustPlay(t, func(*toolrunner.Turn) {})
+			d.wantResult(t, "a", `{"type":"tool_result","tool_use_id":"a","content":[{"type":"text","text":"Error: the tool failed unexpectedly."}],"is_error":true}`)
+			if got := strings.Count(log.String(), `msg="tool call failed" tool=fail call_id=a`); got != 1 {
+				t.Errorf("%d records of the failed call, want one:\n%s", got, log.String())
+			}
+			if !strings.Contains(test.name, "Goexit") && !strings.Contains(log.String(), "stack=") {
+				t.Errorf("the record has no stack:\n%s", log.String())
+			}
+			d.wantFaithful(t)
+		})
+	}
+}
+
+// A middleware that is nil is told at once.
+func TestNilMiddlewareIsRefused(t *testing.T) {
+	client := toolrunnertest.NewServer(t).Client()
+	params := toolrunner.Params{Middleware: []toolrunner.Middleware{toolrunner.Limit(1), nil}}
+	params.Model, params.MaxTokens, params.Messages = "claude-test", 100, messageParams{userSays("hi")}
+	if _, err := toolrunner.New(&client.Beta.Messages, nil, params); err == nil || !strings.Contains(err.Error(), "Params.Middleware[1]") {
+		t.Errorf("New() error = %v, want one that names Params.Middleware[1]", err)
 	}
 }
