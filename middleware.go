@@ -60,6 +60,7 @@ func Limit(n int, names ...string) Middleware {
 	if n <= 0 {
 		panic(fmt.Sprintf("toolrunner: Limit(%d): the limit must be positive", n))
 	}
+	names = slices.Clone(names)
 	slots := make(chan struct{}, n)
 	return func(next Handler) Handler {
 		return func(ctx context.Context, call *Call) (*Result, error) {
@@ -97,7 +98,7 @@ func Retry(attempts int, wait time.Duration) Middleware {
 			pause := wait
 			for attempt := 1; ; attempt++ {
 				result, err := next(ctx, call)
-				if err == nil || !call.readOnly || attempt >= attempts || !isTemporary(err) {
+				if err == nil || !call.readOnly || attempt >= attempts || ctx.Err() != nil || !isTemporary(err) {
 					return result, err
 				}
 				timer := time.NewTimer(pause)
