@@ -137,8 +137,11 @@ func CacheResults(size int) Middleware {
 				return readResult(block), nil
 			}
 			result, err := next(ctx, call)
-			if err == nil && (result == nil || !result.IsError) {
-				c.put(key, result.encode(toolUse{}))
+			if err == nil {
+				block := result.encode(toolUse{}) // a failed one if it cannot be encoded
+				if !readResult(block).IsError {
+					c.put(key, block)
+				}
 			}
 			return result, err
 		}
