@@ -3,7 +3,6 @@ package toolrunner
 import (
 	"cmp"
 	"context"
-	"slices"
 )
 
 // A step that runs calls reaches this file; the loop gets their results.
@@ -37,7 +36,6 @@ func (r *Runner) runCalls(ctx context.Context, calls []*openCall) error {
 // jobs answers the calls that cannot be run and returns the others.
 func (r *Runner) jobs(ctx context.Context, calls []*openCall) []job {
 	jobs := make([]job, 0, len(calls))
-	middleware := slices.Clone(r.Params.Middleware)
 	for _, call := range calls {
 		public := call.public()
 		tool, available := r.lookup(call)
@@ -55,7 +53,7 @@ func (r *Runner) jobs(ctx context.Context, calls []*openCall) []job {
 		}
 		public.readOnly = tool.readOnly
 		jobs = append(jobs, job{
-			call: public, handler: wrap(tool.handler, middleware), timeout: tool.timeout, exclusive: tool.exclusive,
+			call: public, handler: wrap(tool.handler, r.Params.Middleware), timeout: tool.timeout, exclusive: tool.exclusive,
 			started: func() {
 				r.log.started(ctx, public)
 				r.mu.Lock()
