@@ -72,8 +72,8 @@ func TestAtMostFourBreakpointsGoOut(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var log bytes.Buffer
 			params := toolrunner.Params{BetaMessageNewParams: test.params, Logger: slog.New(slog.NewTextHandler(&log, nil))}
-			d := dialogueWith(t, params, toolList(test.tools...), callReply("work", "a"), callReply("work", "b"), callReply("work", "c"),
-				callReply("work", "d"), callReply("work", "e"), toolrunnertest.Text("done"))
+			d := dialogueWith(t, params, toolList(test.tools...), callsOf("work", "a"), callsOf("work", "b"), callsOf("work", "c"),
+				callsOf("work", "d"), callsOf("work", "e"), toolrunnertest.Text("done"))
 			d.mustPlay(t, markResults(t))
 			if got := breakpointsIn(d.sent(t, -1)); got != test.want {
 				t.Errorf("breakpoints by message = %s, want %s", got, test.want)
@@ -94,7 +94,7 @@ func toolsOf(tools ...*toolrunner.Tool) []*toolrunner.Tool { return tools }
 // from the oldest on, and the rest of its message stays as it is.
 func TestBreakpointsCountWhereverTheyAre(t *testing.T) {
 	var log bytes.Buffer
-	work := rawTool("work", func(_ context.Context, call *toolrunner.Call) (*toolrunner.Result, error) {
+	work := plainTool("work", func(_ context.Context, call *toolrunner.Call) (*toolrunner.Result, error) {
 		text := &anthropic.BetaTextBlockParam{Text: "inner", CacheControl: ephemeral}
 		return &toolrunner.Result{Content: []anthropic.BetaToolResultBlockParamContentUnion{{OfText: text}}, CacheControl: ephemeral}, nil
 	})
@@ -103,7 +103,7 @@ func TestBreakpointsCountWhereverTheyAre(t *testing.T) {
 	first := verbatim(`{"role":"user","content":[{"type":"text", "text":"h\u0069","n":1.0,` + breakpoint + `},{"type":"text","text":"there",` + breakpoint + `}]}`)
 	params := toolrunner.Params{Logger: slog.New(slog.NewTextHandler(&log, nil))}
 	params.Messages = messageParams{first}
-	d := dialogueWith(t, params, toolList(work), callReply("work", "a"), toolrunnertest.Text("done"))
+	d := dialogueWith(t, params, toolList(work), callsOf("work", "a"), toolrunnertest.Text("done"))
 	d.mustPlay(t, func(turn *toolrunner.Turn) {
 		if turn.Iteration() == 1 {
 			if err := d.AddTools(added); err != nil {
@@ -127,7 +127,7 @@ func TestBreakpointsCountWhereverTheyAre(t *testing.T) {
 // schema, and not where they are null.
 func TestOnlyBreakpointsCount(t *testing.T) {
 	var log bytes.Buffer
-	tool := rawTool("work", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
+	tool := plainTool("work", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
 		return toolrunner.TextResult(breakpoint), nil
 	})
 	tool.Definition.InputSchema.Properties = map[string]any{"cache_control": map[string]any{"type": "object"}}
@@ -145,11 +145,11 @@ func TestOnlyBreakpointsCount(t *testing.T) {
 
 // B085: a breakpoint never stands at an empty text: what is left out takes it along.
 func TestBreakpointAtEmptyTextIsLeftOut(t *testing.T) {
-	work := rawTool("work", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
+	work := plainTool("work", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
 		text := &anthropic.BetaTextBlockParam{CacheControl: ephemeral}
 		return &toolrunner.Result{Content: []anthropic.BetaToolResultBlockParamContentUnion{{OfText: text}}}, nil
 	})
-	d := dialogueWith(t, toolrunner.Params{}, toolList(work), callReply("work", "a"), callReply("work", "b"), toolrunnertest.Text("done"))
+	d := dialogueWith(t, toolrunner.Params{}, toolList(work), callsOf("work", "a"), callsOf("work", "b"), toolrunnertest.Text("done"))
 	d.mustPlay(t, func(turn *toolrunner.Turn) {
 		if turn.Iteration() == 2 {
 			markResults(t)(turn)

@@ -46,7 +46,7 @@ func TestCacheResults(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var ran tally
-			work := rawTool("work", func(_ context.Context, call *toolrunner.Call) (*toolrunner.Result, error) {
+			work := plainTool("work", func(_ context.Context, call *toolrunner.Call) (*toolrunner.Result, error) {
 				ran.Add(1)
 				switch input := string(call.Input); {
 				case strings.Contains(input, "fail"):
@@ -86,7 +86,7 @@ func TestCacheResults(t *testing.T) {
 func TestCachedResultsAreNotPoisoned(t *testing.T) {
 	shared := toolrunner.TextResult("fresh")
 	shared.Content[0].OfText.CacheControl = ephemeral
-	work := rawTool("work", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) { return shared, nil })
+	work := plainTool("work", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) { return shared, nil })
 	work.ReadOnly = true
 	spoil := func(next toolrunner.Handler) toolrunner.Handler {
 		return func(ctx context.Context, call *toolrunner.Call) (*toolrunner.Result, error) {
@@ -161,8 +161,8 @@ func TestTruncate(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			work := rawTool("work", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) { return test.result, test.err })
-			d := dialogueWith(t, toolrunner.Params{Middleware: []toolrunner.Middleware{toolrunner.Truncate(test.most)}}, toolList(work), callReply("work", "a"), toolrunnertest.Text("done"))
+			work := plainTool("work", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) { return test.result, test.err })
+			d := dialogueWith(t, toolrunner.Params{Middleware: []toolrunner.Middleware{toolrunner.Truncate(test.most)}}, toolList(work), callsOf("work", "a"), toolrunnertest.Text("done"))
 			before := ""
 			if test.result != nil && len(test.result.Content) > 0 && test.result.Content[0].OfText != nil {
 				before = test.result.Content[0].OfText.Text

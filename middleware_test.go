@@ -102,7 +102,7 @@ func TestMiddlewareGoesAroundHandlersInOrder(t *testing.T) {
 func TestMiddlewareIsReadForEachTurn(t *testing.T) {
 	var seen trail
 	var ran tally
-	d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callReply("work", "a"), callReply("work", "b"), toolrunnertest.Text("done"))
+	d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callsOf("work", "a"), callsOf("work", "b"), toolrunnertest.Text("done"))
 	d.mustPlay(t, func(turn *toolrunner.Turn) {
 		if turn.Iteration() == 2 {
 			d.Params.Middleware = []toolrunner.Middleware{seen.around("late")}
@@ -118,15 +118,15 @@ func TestTimeoutLeavesHandlersThatIgnoreIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				release := make(chan struct{})
-				deaf := rawTool("deaf", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
+				deaf := plainTool("deaf", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
 					<-release
 					return toolrunner.TextResult("too late"), nil
 				})
-				polite := rawTool("polite", func(ctx context.Context, _ *toolrunner.Call) (*toolrunner.Result, error) {
+				polite := plainTool("polite", func(ctx context.Context, _ *toolrunner.Call) (*toolrunner.Result, error) {
 					<-ctx.Done()
 					return toolrunner.TextResult("half"), ctx.Err()
 				})
-				partial := rawTool("partial", func(ctx context.Context, _ *toolrunner.Call) (*toolrunner.Result, error) {
+				partial := plainTool("partial", func(ctx context.Context, _ *toolrunner.Call) (*toolrunner.Result, error) {
 					<-ctx.Done()
 					return toolrunner.TextResult("what there is"), nil
 				})
@@ -176,7 +176,7 @@ func TestLimitBoundsCallsByNameAcrossRunners(t *testing.T) {
 		var runs sync.WaitGroup
 		for range 2 {
 			reply := toolrunnertest.Message(toolrunnertest.Call("a", "db", `{}`), toolrunnertest.Call("b", "db", `{}`), toolrunnertest.Call("c", "db", `{}`), toolrunnertest.Call("d", "free", `{}`), toolrunnertest.Call("e", "free", `{}`))
-			d := dialogueWith(t, toolrunner.Params{Middleware: []toolrunner.Middleware{limit}}, toolList(rawTool("db", work), rawTool("free", work)), reply, toolrunnertest.Text("done"))
+			d := dialogueWith(t, toolrunner.Params{Middleware: []toolrunner.Middleware{limit}}, toolList(plainTool("db", work), plainTool("free", work)), reply, toolrunnertest.Text("done"))
 			runs.Go(func() {
 				if err := d.play(t.Context(), func(*toolrunner.Turn) {}); err != nil {
 					t.Errorf("the run ended with %v", err)
@@ -194,7 +194,7 @@ func TestLimitBoundsCallsByNameAcrossRunners(t *testing.T) {
 func TestLimitWaitsNoLongerThanItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran tally
-		slow := rawTool("slow", func(ctx context.Context, _ *toolrunner.Call) (*toolrunner.Result, error) {
+		slow := plainTool("slow", func(ctx context.Context, _ *toolrunner.Call) (*toolrunner.Result, error) {
 			ran.Add(1)
 			select {
 			case <-ctx.Done():
@@ -203,7 +203,7 @@ func TestLimitWaitsNoLongerThanItsContext(t *testing.T) {
 				return toolrunner.TextResult("ok"), nil
 			}
 		})
-		quick := rawTool("quick", slow.Handler)
+		quick := plainTool("quick", slow.Handler)
 		quick.Timeout = time.Minute
 		d := dialogueWith(t, toolrunner.Params{Middleware: []toolrunner.Middleware{toolrunner.Limit(1)}}, toolList(slow, quick),
 			toolrunnertest.Message(toolrunnertest.Call("a", "slow", `{}`), toolrunnertest.Call("b", "quick", `{}`), toolrunnertest.Call("c", "slow", `{}`)), toolrunnertest.Text("done"))
@@ -261,7 +261,7 @@ func TestRetryIsForTemporaryErrorsOfReadOnlyTools(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var seen trail
 				begin, attempt := time.Now(), 0
-				work := rawTool("work", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
+				work := plainTool("work", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
 					seen.note("%v", time.Since(begin))
 					if attempt++; attempt <= len(test.errs) {
 						return nil, test.errs[attempt-1]
@@ -269,7 +269,7 @@ func TestRetryIsForTemporaryErrorsOfReadOnlyTools(t *testing.T) {
 					return toolrunner.TextResult("ok"), nil
 				})
 				work.ReadOnly = test.readOnly
-				d := dialogueWith(t, toolrunner.Params{Middleware: []toolrunner.Middleware{toolrunner.Retry(4, time.Second)}}, toolList(work), callReply("work", "a"), toolrunnertest.Text("done"))
+				d := dialogueWith(t, toolrunner.Params{Middleware: []toolrunner.Middleware{toolrunner.Retry(4, time.Second)}}, toolList(work), callsOf("work", "a"), toolrunnertest.Text("done"))
 				d.mustPlay(t, func(turn *toolrunner.Turn) {
 					if results, err := turn.Results(t.Context()); turn.Iteration() == 1 && (err != nil || results[0].IsError != test.failed) {
 						t.Errorf("Results() = %v, %v; want failed %v", results, err, test.failed)
@@ -289,7 +289,7 @@ func TestRetryEndsWithItsContext(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				for range 20 { // with no wait, a choice between two that are ready is random
 					var ran tally
-					work := rawTool("work", func(ctx context.Context, _ *toolrunner.Call) (*toolrunner.Result, error) {
+					work := plainTool("work", func(ctx context.Context, _ *toolrunner.Call) (*toolrunner.Result, error) {
 						ran.Add(1)
 						if wait == 0 {
 							<-ctx.Done()
@@ -297,7 +297,7 @@ func TestRetryEndsWithItsContext(t *testing.T) {
 						return nil, context.DeadlineExceeded
 					})
 					work.ReadOnly, work.Timeout = true, time.Minute
-					d := dialogueWith(t, toolrunner.Params{Middleware: []toolrunner.Middleware{toolrunner.Retry(5, wait)}}, toolList(work), callReply("work", "a"), toolrunnertest.Text("done"))
+					d := dialogueWith(t, toolrunner.Params{Middleware: []toolrunner.Middleware{toolrunner.Retry(5, wait)}}, toolList(work), callsOf("work", "a"), toolrunnertest.Text("done"))
 					d.mustPlay(t, func(*toolrunner.Turn) {})
 					ran.want(t, 1)
 					d.wantResult(t, "a", `{"type":"tool_result","tool_use_id":"a","content":[{"type":"text","text":"Error: the call timed out after 1m0s"}],"is_error":true}`)

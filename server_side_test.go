@@ -42,7 +42,7 @@ func TestContainerGoesAlongThroughTakeovers(t *testing.T) {
 					params := toolrunner.Params{}
 					params.Container = test.container
 					d := dialogueWith(t, params, toolList(ran.tool("work")),
-						callReply("work", "a").Container("c1"), callReply("work", "b"), callReply("work", "c").Container("c2"), toolrunnertest.Text("done"))
+						callsOf("work", "a").Container("c1"), callsOf("work", "b"), callsOf("work", "c").Container("c2"), toolrunnertest.Text("done"))
 					d.streaming = streaming
 					d.mustPlay(t, func(turn *toolrunner.Turn) {
 						_ = turn.Text() // a stream names its container at the end
@@ -139,7 +139,7 @@ func TestReplyWithoutCallsAfterItsSeamEndsTheRun(t *testing.T) {
 // E6, E150: the calls of a refused reply never run, whatever comes after it, and
 // the model reads why.
 func TestRefusedReplyRunsNothing(t *testing.T) {
-	refused := callReply("work", "a").StopReason("refusal").StopDetails(`{"type":"refusal","category":"x"}`)
+	refused := callsOf("work", "a").StopReason("refusal").StopDetails(`{"type":"refusal","category":"x"}`)
 	bothWays(t, func(t *testing.T, streaming bool) {
 		var ran tally
 		d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), refused, toolrunnertest.Text("done"))

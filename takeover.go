@@ -17,7 +17,7 @@ func (l *loop) retract() {
 		l.inFlight = false
 		l.iteration++
 	}
-	for _, m := range l.history.messages[len(l.sent.history.messages):] {
+	for _, m := range l.history.messages[min(len(l.sent.history.messages), len(l.history.messages)):] {
 		for _, id := range m.uses {
 			delete(l.history.ids, id)
 		}

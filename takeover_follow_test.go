@@ -43,7 +43,7 @@ func TestFollowUpsBesideATakeover(t *testing.T) {
 		for _, test := range tests {
 			t.Run(test.name, func(t *testing.T) {
 				var ran tally
-				d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callReply("work", "a"), toolrunnertest.Text("done"))
+				d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callsOf("work", "a"), toolrunnertest.Text("done"))
 				d.streaming = streaming
 				d.mustPlay(t, func(turn *toolrunner.Turn) {
 					if turn.Iteration() > 1 {
@@ -142,7 +142,7 @@ func TestTakeoverOfAPausedTurn(t *testing.T) {
 		} {
 			t.Run(takeover.name, func(t *testing.T) {
 				var ran tally
-				d := dialogueWith(t, toolrunner.Params{}, nil, toolrunnertest.Message(serverSearch).StopReason("pause_turn"), callReply("work", "a"), toolrunnertest.Text("done"))
+				d := dialogueWith(t, toolrunner.Params{}, nil, toolrunnertest.Message(serverSearch).StopReason("pause_turn"), callsOf("work", "a"), toolrunnertest.Text("done"))
 				d.streaming = streaming
 				d.mustPlay(t, func(turn *toolrunner.Turn) {
 					if turn.Iteration() > 1 {
@@ -193,7 +193,7 @@ func TestOutcomeInABodyThatTakesOver(t *testing.T) {
 func TestTakeoverAndBreak(t *testing.T) {
 	bothWays(t, func(t *testing.T, streaming bool) {
 		var ran tally
-		d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callReply("work", "a"), toolrunnertest.Text("done"))
+		d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callsOf("work", "a"), toolrunnertest.Text("done"))
 		d.streaming = streaming
 		turns := d.All(t.Context())
 		if streaming {
@@ -220,7 +220,7 @@ func TestTakeoverAndBreak(t *testing.T) {
 // Takeovers also work step by step.
 func TestTakeoverBetweenSteps(t *testing.T) {
 	var ran tally
-	d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callReply("work", "a"), callReply("work", "b"), toolrunnertest.Text("done"))
+	d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callsOf("work", "a"), callsOf("work", "b"), toolrunnertest.Text("done"))
 	first, err := d.Next(t.Context())
 	if err != nil {
 		t.Fatalf("Next() error = %v", err)

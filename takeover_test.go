@@ -54,7 +54,7 @@ func TestTakeoverDropsTheReplyOfItsTurnOnly(t *testing.T) {
 				t.Run(takeover.name+"/"+reason, func(t *testing.T) {
 					var ran tally
 					d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")),
-						callReply("work", "a"), callReply("work", "b").StopReason(reason), callReply("work", "c"), toolrunnertest.Text("done"))
+						callsOf("work", "a"), callsOf("work", "b").StopReason(reason), callsOf("work", "c"), toolrunnertest.Text("done"))
 					d.streaming = streaming
 					var iterations []int
 					d.mustPlay(t, func(turn *toolrunner.Turn) {
@@ -91,7 +91,7 @@ func TestTakeoverOfABrokenStreamKeepsTheEarlierTurns(t *testing.T) {
 		t.Run(takeover.name, func(t *testing.T) {
 			var ran tally
 			d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")),
-				callReply("work", "a"), callReply("work", "b").EndAfter(4), toolrunnertest.Text("done"))
+				callsOf("work", "a"), callsOf("work", "b").EndAfter(4), toolrunnertest.Text("done"))
 			d.streaming = true
 			err := d.play(t.Context(), func(turn *toolrunner.Turn) {
 				var broken error
@@ -172,7 +172,7 @@ func TestMaxIterationsBoundsTakeovers(t *testing.T) {
 func TestTakeoverOutsideOfTheTurnChangesNothing(t *testing.T) {
 	bothWays(t, func(t *testing.T, streaming bool) {
 		var ran tally
-		d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callReply("work", "a"), toolrunnertest.Text("done"))
+		d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callsOf("work", "a"), toolrunnertest.Text("done"))
 		d.streaming = streaming
 		var first *toolrunner.Turn
 		expectOver := func(turn *toolrunner.Turn) {

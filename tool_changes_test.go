@@ -18,7 +18,7 @@ func TestHandlersChangeToolsAtTheSameTime(t *testing.T) {
 	const helpers = 8
 	var d *dialogue
 	var helped tally
-	change := rawTool("change", func(_ context.Context, call *toolrunner.Call) (*toolrunner.Result, error) {
+	change := plainTool("change", func(_ context.Context, call *toolrunner.Call) (*toolrunner.Result, error) {
 		tool := helped.tool("helper_" + call.ID)
 		if err := d.AddTools(tool); err != nil {
 			return nil, err
@@ -36,7 +36,7 @@ func TestHandlersChangeToolsAtTheSameTime(t *testing.T) {
 		first[i] = fmt.Sprint("c", i)
 		second[i] = toolrunnertest.Call(fmt.Sprint("h", i), fmt.Sprint("helper_c", i), `{}`)
 	}
-	d = dialogueWith(t, toolrunner.Params{}, toolList(change), callReply("change", first...), toolrunnertest.Message(second...), toolrunnertest.Text("done"))
+	d = dialogueWith(t, toolrunner.Params{}, toolList(change), callsOf("change", first...), toolrunnertest.Message(second...), toolrunnertest.Text("done"))
 	d.mustPlay(t, func(*toolrunner.Turn) {})
 	helped.want(t, helpers)
 	messages := outline(d.sent(t, 1).Messages())
@@ -55,7 +55,7 @@ func TestHandlersChangeToolsAtTheSameTime(t *testing.T) {
 func TestChangesOfABodyAreOneMessageInOrder(t *testing.T) {
 	bothWays(t, func(t *testing.T, streaming bool) {
 		var ran, one, two tally
-		d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callReply("work", "a"), toolrunnertest.Text("done"))
+		d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callsOf("work", "a"), toolrunnertest.Text("done"))
 		d.streaming = streaming
 		d.mustPlay(t, func(turn *toolrunner.Turn) {
 			if turn.Iteration() > 1 {
@@ -115,7 +115,7 @@ func TestChangedToolsAnswerTheOpenTurn(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			before.Store(0)
 			after.Store(0)
-			d := dialogueWith(t, toolrunner.Params{}, toolList(before.tool("work")), callReply("work", "a"), toolrunnertest.Text("done"))
+			d := dialogueWith(t, toolrunner.Params{}, toolList(before.tool("work")), callsOf("work", "a"), toolrunnertest.Text("done"))
 			tools := ""
 			d.mustPlay(t, func(turn *toolrunner.Turn) {
 				if turn.Iteration() > 1 {
@@ -146,7 +146,7 @@ func TestChangesWaitForAllOfAPausedTurn(t *testing.T) {
 		d := dialogueWith(t, toolrunner.Params{}, nil,
 			toolrunnertest.Message(serverSearch).StopReason("pause_turn"),
 			toolrunnertest.Message(serverFound, toolrunnertest.Say("and")).StopReason("pause_turn"),
-			callReply("work", "a"), toolrunnertest.Text("done"))
+			callsOf("work", "a"), toolrunnertest.Text("done"))
 		d.streaming = streaming
 		d.mustPlay(t, func(turn *toolrunner.Turn) {
 			if turn.Iteration() > 1 {

@@ -54,7 +54,7 @@ func TestToolErrorIsWhatTheModelReads(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var log bytes.Buffer
-			fail := rawTool("fail", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) { return test.result, test.err })
+			fail := plainTool("fail", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) { return test.result, test.err })
 			var ran tally
 			d := dialogueWith(t, toolrunner.Params{Logger: slog.New(slog.NewTextHandler(&log, nil))}, toolList(fail, ran.tool("work")),
 				toolrunnertest.Message(toolrunnertest.Call("a", "fail", `{}`), toolrunnertest.Call("b", "work", `{}`)), toolrunnertest.Text("done"))
@@ -114,12 +114,12 @@ func TestAbortEndsTheRunAndItsSiblings(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var fatal, slow, late tally
-				end := rawTool("fatal", func(ctx context.Context, call *toolrunner.Call) (*toolrunner.Result, error) {
+				end := plainTool("fatal", func(ctx context.Context, call *toolrunner.Call) (*toolrunner.Result, error) {
 					fatal.Add(1)
 					return test.fatal(ctx, call)
 				})
 				end.ReadOnly = true
-				hang := rawTool("hang", func(ctx context.Context, _ *toolrunner.Call) (*toolrunner.Result, error) {
+				hang := plainTool("hang", func(ctx context.Context, _ *toolrunner.Call) (*toolrunner.Result, error) {
 					slow.Add(1)
 					<-ctx.Done()
 					if !errors.Is(context.Cause(ctx), errDisk) {
@@ -198,10 +198,10 @@ func TestPanicsFailTheirCallOnly(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var log bytes.Buffer
-			fail := rawTool("fail", test.handler)
+			fail := plainTool("fail", test.handler)
 			fail.Timeout = test.timeout
 			d := dialogueWith(t, toolrunner.Params{Middleware: test.middleware, Logger: slog.New(slog.NewTextHandler(&log, nil))}, toolList(fail),
-				callReply("fail", "a"), toolrunnertest.Text("done"))
+				callsOf("fail", "a"), toolrunnertest.Text("done"))
 			d.mustPlay(t, func(*toolrunner.Turn) {})
 			d.wantResult(t, "a", `{"type":"tool_result","tool_use_id":"a","content":[{"type":"text","text":"Error: the tool failed unexpectedly."}],"is_error":true}`)
 			if got := strings.Count(log.String(), `msg="tool call failed" tool=fail call_id=a`); got != 1 {

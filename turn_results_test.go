@@ -23,12 +23,12 @@ func TestResultsRunsTheCallsOnce(t *testing.T) {
 	bothWays(t, func(t *testing.T, streaming bool) {
 		var ran tally
 		second := make(chan struct{})
-		wait := rawTool("wait", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
+		wait := plainTool("wait", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
 			<-second
 			ran.Add(1)
 			return toolrunner.TextResult("first"), nil
 		})
-		release := rawTool("release", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
+		release := plainTool("release", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
 			defer close(second)
 			ran.Add(1)
 			return nil, errDisk
@@ -87,7 +87,7 @@ func TestChangedResultsGoOut(t *testing.T) {
 		for _, test := range tests {
 			t.Run(test.name, func(t *testing.T) {
 				var ran tally
-				d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callReply("work", "a"), toolrunnertest.Text("one"), toolrunnertest.Text("two"))
+				d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callsOf("work", "a"), toolrunnertest.Text("one"), toolrunnertest.Text("two"))
 				d.streaming = streaming
 				var kept *toolrunner.Result
 				d.mustPlay(t, func(turn *toolrunner.Turn) {
@@ -119,7 +119,7 @@ func TestChangedResultsGoOut(t *testing.T) {
 func TestChangedResultsOutliveAFailedRequest(t *testing.T) {
 	bothWays(t, func(t *testing.T, streaming bool) {
 		var ran tally
-		d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callReply("work", "a"),
+		d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callsOf("work", "a"),
 			toolrunnertest.Status(529, "overloaded_error", "Overloaded"), toolrunnertest.Status(500, "api_error", "no"), toolrunnertest.Text("done"))
 		d.streaming = streaming
 		change := func(turn *toolrunner.Turn) {
@@ -154,7 +154,7 @@ func TestResultsRunsNothingForRepliesThatDoNotWait(t *testing.T) {
 	for _, reason := range []string{"end_turn", "max_tokens", "refusal", "pause_turn", "stop_sequence", "tomorrow"} {
 		t.Run(reason, func(t *testing.T) {
 			var ran tally
-			d := dialogueWith(t, toolrunner.Params{MaxIterations: 1}, toolList(ran.tool("work")), callReply("work", "a").StopReason(reason))
+			d := dialogueWith(t, toolrunner.Params{MaxIterations: 1}, toolList(ran.tool("work")), callsOf("work", "a").StopReason(reason))
 			d.mustPlay(t, func(turn *toolrunner.Turn) {
 				if results, err := turn.Results(t.Context()); results != nil || err != nil || turn.Calls() != nil {
 					t.Errorf("Results() = %v, %v and Calls() = %v; want none", results, err, turn.Calls())
@@ -170,7 +170,7 @@ func TestResultsRunsNothingForRepliesThatDoNotWait(t *testing.T) {
 func TestResultsThatIsCancelledKeepsWhatHasFinished(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var quick, slow tally
-		hang := rawTool("hang", func(ctx context.Context, _ *toolrunner.Call) (*toolrunner.Result, error) {
+		hang := plainTool("hang", func(ctx context.Context, _ *toolrunner.Call) (*toolrunner.Result, error) {
 			slow.Add(1)
 			<-ctx.Done()
 			return nil, ctx.Err()
@@ -203,11 +203,11 @@ func TestResultsThatIsCancelledKeepsWhatHasFinished(t *testing.T) {
 // with, and runs nothing again.
 func TestRunThatIsStoppedAtAFailedResultCanGoOn(t *testing.T) {
 	var ran tally
-	fail := rawTool("fail", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
+	fail := plainTool("fail", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
 		ran.Add(1)
 		return nil, errDisk
 	})
-	d := dialogueWith(t, toolrunner.Params{}, toolList(fail), callReply("fail", "a", "b"), toolrunnertest.Text("done"))
+	d := dialogueWith(t, toolrunner.Params{}, toolList(fail), callsOf("fail", "a", "b"), toolrunnertest.Text("done"))
 	stop := func() error {
 		for turn, err := range d.All(t.Context()) {
 			if err != nil {
@@ -242,8 +242,8 @@ func TestResultIsTakenWhenTheHandlerReturnsIt(t *testing.T) {
 	for name, ask := range map[string]bool{"handed out": true, "not handed out": false} {
 		t.Run(name, func(t *testing.T) {
 			shared := toolrunner.TextResult("as returned")
-			work := rawTool("work", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) { return shared, nil })
-			spoil := rawTool("spoil", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
+			work := plainTool("work", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) { return shared, nil })
+			spoil := plainTool("spoil", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
 				shared.Content[0].OfText.Text = "spoiled"
 				shared.IsError = true
 				return nil, nil //nolint:nilnil // a success with nothing to say
@@ -269,7 +269,7 @@ func TestResultIsTakenWhenTheHandlerReturnsIt(t *testing.T) {
 // too late.
 func TestResultsByHandBesideResults(t *testing.T) {
 	var ran tally
-	d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callReply("work", "a", "b"), toolrunnertest.Text("done"))
+	d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callsOf("work", "a", "b"), toolrunnertest.Text("done"))
 	d.mustPlay(t, func(turn *toolrunner.Turn) {
 		if turn.Iteration() > 1 {
 			return
@@ -300,10 +300,10 @@ func TestUnknownContentOfAResultStaysAsItIs(t *testing.T) {
 	if err := json.Unmarshal([]byte(`{"type":"text","text":"x"}`), &block); err != nil {
 		t.Fatal(err)
 	}
-	work := rawTool("work", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
+	work := plainTool("work", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
 		return &toolrunner.Result{Content: []anthropic.BetaToolResultBlockParamContentUnion{rawContentBlock(odd), block}}, nil
 	})
-	d := dialogueWith(t, toolrunner.Params{}, toolList(work), callReply("work", "a"), toolrunnertest.Text("done"))
+	d := dialogueWith(t, toolrunner.Params{}, toolList(work), callsOf("work", "a"), toolrunnertest.Text("done"))
 	d.mustPlay(t, func(turn *toolrunner.Turn) {
 		if turn.Iteration() > 1 {
 			return
