@@ -114,6 +114,31 @@ func TestTakeoverOfABrokenStreamKeepsTheEarlierTurns(t *testing.T) {
 	}
 }
 
+// E114: streams that break without end are bounded as well.
+func TestMaxIterationsBoundsRetriesOfBrokenStreams(t *testing.T) {
+	for _, takeover := range takeovers[:4] {
+		t.Run(takeover.name, func(t *testing.T) {
+			broken := toolrunnertest.Text("no").EndAfter(4)
+			d := dialogueWith(t, toolrunner.Params{MaxIterations: 3}, nil, broken, broken, broken)
+			d.streaming = true
+			var iterations []int
+			d.mustPlay(t, func(turn *toolrunner.Turn) {
+				iterations = append(iterations, turn.Iteration())
+				_ = turn.Text() // reads to the error
+				if err := takeover.take(d, turn); err != nil {
+					t.Errorf("the takeover failed: %v", err)
+				}
+			})
+			if want := []int{1, 2, 3}; !slices.Equal(iterations, want) || d.IterationCount() != 3 {
+				t.Errorf("iterations = %v, want %v", iterations, want)
+			}
+			if got := d.Outcome(); got != toolrunner.OutcomeMaxIterations {
+				t.Errorf("Outcome() = %v, want max iterations", got)
+			}
+		})
+	}
+}
+
 // E111, E112, S13: a truncated reply is asked for again with a larger budget, up
 // to a ceiling at which the run ends with it.
 func TestRetryWithALargerBudgetUpToACeiling(t *testing.T) {
