@@ -16,7 +16,7 @@ const maxBreakpoints = 4
 const cacheControl = "cache_control"
 
 // countBreakpoints counts the cache_control of a message, a tool or a block, the
-// blocks in it included. The input of a call is no place for one.
+// blocks and definitions in it included. The input of a call is no place for one.
 func countBreakpoints(raw []byte) int {
 	if !bytes.Contains(raw, []byte(`"`+cacheControl+`"`)) {
 		return 0
@@ -43,7 +43,7 @@ func walkBreakpoints(value []byte, found func()) {
 				if member[0] == '{' {
 					found()
 				}
-			case "content", "source":
+			case "content", "source", "tool", "definition":
 				walkBreakpoints(member, found)
 			}
 			return nil
@@ -77,7 +77,7 @@ func withoutBreakpoints(value []byte, n *int) []byte {
 					*n--
 					return nil
 				}
-			case "content", "source":
+			case "content", "source", "tool", "definition":
 				value = withoutBreakpoints(value, n)
 			}
 			o = append(o, member{string(key), value})

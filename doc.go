@@ -89,6 +89,7 @@
 //	accumulate.go    stream events, put together to a reply
 //	stream.go        a response, read as events
 //	log.go           records of what happens
+//	redact.go        records without secrets
 //	turn.go          what a loop body sees and may do
 //	exchange.go      a request, and the turn that it brings
 //	answer.go        the calls of a turn, and their results

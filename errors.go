@@ -100,6 +100,9 @@ type ToolError struct {
 // Error returns the text of the private cause, or else the first text that the
 // model reads.
 func (e *ToolError) Error() string {
+	if e == nil { // in an error that is not nil
+		return "the tool failed"
+	}
 	if e.Err != nil {
 		return e.Err.Error()
 	}
@@ -112,7 +115,12 @@ func (e *ToolError) Error() string {
 }
 
 // Unwrap returns the private cause, or nil.
-func (e *ToolError) Unwrap() error { return e.Err }
+func (e *ToolError) Unwrap() error {
+	if e == nil {
+		return nil
+	}
+	return e.Err
+}
 
 // Abort returns an error that ends the run when a [Handler] or a [Middleware]
 // returns it: calls that run are cancelled, those that have not begun do not

@@ -87,10 +87,7 @@ func (r *Runner) dropBreakpoints() int {
 	if h.breakpoints() == 0 {
 		return 0
 	}
-	fixed := r.Params.breakpoints()
-	for _, tool := range r.loop.tools.first {
-		fixed += countBreakpoints(tool.definition)
-	}
+	fixed := r.Params.breakpoints(r.loop.tools.first)
 	return h.dropBreakpoints(fixed + h.breakpoints() - maxBreakpoints)
 }
 

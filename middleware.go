@@ -30,12 +30,17 @@ import (
 // concurrent use.
 type Middleware func(next Handler) Handler
 
-// wrap puts middleware around a handler, the first outermost.
+// wrap puts middleware around a handler, the first outermost. It is code of the
+// caller, so it is applied where a panic is recovered: when the call is run.
 func wrap(handler Handler, middleware []Middleware) Handler {
-	for _, m := range slices.Backward(middleware) {
-		handler = m(handler)
+	middleware = slices.Clone(middleware)
+	return func(ctx context.Context, call *Call) (*Result, error) {
+		wrapped := handler
+		for _, m := range slices.Backward(middleware) {
+			wrapped = m(wrapped)
+		}
+		return wrapped(ctx, call)
 	}
-	return handler
 }
 
 // Timeout ends the context of each call after a time, which must be positive,
@@ -56,6 +61,7 @@ func Limit(n int, names ...string) Middleware {
 	if n <= 0 {
 		panic(fmt.Sprintf("toolrunner: Limit(%d): the limit must be positive", n))
 	}
+	names = slices.Clone(names)
 	slots := make(chan struct{}, n)
 	return func(next Handler) Handler {
 		return func(ctx context.Context, call *Call) (*Result, error) {
@@ -93,7 +99,7 @@ func Retry(attempts int, wait time.Duration) Middleware {
 			pause := wait
 			for attempt := 1; ; attempt++ {
 				result, err := next(ctx, call)
-				if err == nil || !call.readOnly || attempt >= attempts || !isTemporary(err) {
+				if err == nil || !call.readOnly || attempt >= attempts || ctx.Err() != nil || !isTemporary(err) {
 					return result, err
 				}
 				timer := time.NewTimer(pause)
@@ -109,9 +115,11 @@ func Retry(attempts int, wait time.Duration) Middleware {
 	}
 }
 
+// isTemporary reports whether err says so. One that ends the run does not.
 func isTemporary(err error) bool {
 	var t interface{ Temporary() bool }
-	return errors.As(err, &t) && t.Temporary()
+	var aborted *abortError
+	return errors.As(err, &t) && t.Temporary() && !errors.As(err, &aborted)
 }
 
 // CacheResults answers a call of a ReadOnly tool with the result of an earlier
@@ -130,8 +138,11 @@ func CacheResults(size int) Middleware {
 				return readResult(block), nil
 			}
 			result, err := next(ctx, call)
-			if err == nil && (result == nil || !result.IsError) {
-				c.put(key, result.encode(toolUse{}))
+			if err == nil {
+				block := result.encode(toolUse{}) // a failed one if it cannot be encoded
+				if !readResult(block).IsError {
+					c.put(key, block)
+				}
 			}
 			return result, err
 		}

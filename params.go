@@ -100,6 +100,11 @@ func (p *Params) validate() error {
 	case p.AutoCompact.Threshold > 0 && p.AutoCompact.Client == nil:
 		return checkCompactable(&p.BetaMessageNewParams)
 	}
+	for i, m := range p.Middleware {
+		if m == nil {
+			return fmt.Errorf("Params.Middleware[%d] is nil", i)
+		}
+	}
 	return nil
 }
 
@@ -112,20 +117,28 @@ func (p *Params) current() error {
 	return p.validate()
 }
 
-// breakpoints counts the cache_control of the parameters.
-func (p *Params) breakpoints() int {
+// breakpoints counts the cache_control of the parameters, and of the runner's own
+// tools that are sent beside them.
+func (p *Params) breakpoints(own []*registered) int {
 	n := 0
 	if !isZeroCacheControl(p.CacheControl) {
 		n++
 	}
 	for i := range p.System {
-		if !isZeroCacheControl(p.System[i].CacheControl) {
-			n++
+		if block, err := p.System[i].MarshalJSON(); err == nil {
+			n += countBreakpoints(block)
 		}
 	}
+	given := make(map[string]bool)
 	for _, tool := range p.Tools {
 		if definition, err := encodeTool(tool); err == nil {
 			n += countBreakpoints(definition)
+			given[stringMember(definition, "name")] = true
+		}
+	}
+	for _, tool := range own {
+		if !given[tool.name] {
+			n += countBreakpoints(tool.definition)
 		}
 	}
 	return n

@@ -43,7 +43,7 @@ func TestCallsAtTheEndOfAGivenHistoryAreAnswered(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var ran tally
-			d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callReply("work", "a"), toolrunnertest.Text("done"))
+			d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callsOf("work", "a"), toolrunnertest.Text("done"))
 			d.mustPlay(t, func(turn *toolrunner.Turn) {
 				if turn.Iteration() > 1 {
 					return
@@ -82,7 +82,7 @@ func TestResultsOutliveATakeoverOfTheirTurn(t *testing.T) {
 	for name, take := range takes {
 		t.Run(name, func(t *testing.T) {
 			var ran tally
-			d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callReply("work", "a"), toolrunnertest.Text("done"))
+			d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callsOf("work", "a"), toolrunnertest.Text("done"))
 			d.mustPlay(t, func(turn *toolrunner.Turn) {
 				if turn.Iteration() > 1 {
 					return
@@ -122,7 +122,7 @@ func TestInvalidTakeoverChangesNothing(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var ran tally
-			d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callReply("work", "a"), toolrunnertest.Text("done"))
+			d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callsOf("work", "a"), toolrunnertest.Text("done"))
 			d.mustPlay(t, func(turn *toolrunner.Turn) {
 				if turn.Iteration() > 1 {
 					return
@@ -164,18 +164,18 @@ func TestSetMessagesBetweenRuns(t *testing.T) {
 		first   func(d *dialogue) // the run before
 	}{
 		{"before the first", nil, func(*dialogue) {}},
-		{"after the end", []toolrunnertest.Reply{callReply("work", "a"), toolrunnertest.Text("one")}, func(d *dialogue) {
+		{"after the end", []toolrunnertest.Reply{callsOf("work", "a"), toolrunnertest.Text("one")}, func(d *dialogue) {
 			_ = d.play(t.Context(), func(*toolrunner.Turn) {})
 		}},
-		{"after a break at calls", []toolrunnertest.Reply{callReply("work", "a")}, func(d *dialogue) {
+		{"after a break at calls", []toolrunnertest.Reply{callsOf("work", "a")}, func(d *dialogue) {
 			for range d.All(t.Context()) {
 				break
 			}
 		}},
-		{"after a failed request", []toolrunnertest.Reply{callReply("work", "a"), toolrunnertest.Status(500, "api_error", "no")}, func(d *dialogue) {
+		{"after a failed request", []toolrunnertest.Reply{callsOf("work", "a"), toolrunnertest.Status(500, "api_error", "no")}, func(d *dialogue) {
 			_ = d.play(t.Context(), func(*toolrunner.Turn) {})
 		}},
-		{"after a compaction", []toolrunnertest.Reply{callReply("work", "a"), toolrunnertest.Text("one"), summary}, func(d *dialogue) {
+		{"after a compaction", []toolrunnertest.Reply{callsOf("work", "a"), toolrunnertest.Text("one"), summary}, func(d *dialogue) {
 			_ = d.play(t.Context(), func(turn *toolrunner.Turn) {
 				if turn.Iteration() == 2 {
 					_ = d.CompactBeforeNextTurn(anthropic.BetaCompactionConfigUnionParam{})

@@ -17,7 +17,7 @@ func (l *loop) retract() {
 		l.inFlight = false
 		l.iteration++
 	}
-	for _, m := range l.history.messages[len(l.sent.history.messages):] {
+	for _, m := range l.history.messages[min(len(l.sent.history.messages), len(l.history.messages)):] {
 		for _, id := range m.uses {
 			delete(l.history.ids, id)
 		}
@@ -50,6 +50,11 @@ func (l *loop) replace(messages []anthropic.BetaMessageParam) error {
 	for _, m := range l.history.messages[len(dry.messages):] {
 		for _, id := range m.uses {
 			delete(dry.ids, id)
+		}
+	}
+	for _, m := range l.queue.messages { // they will follow
+		for _, id := range m.uses {
+			dry.ids[id] = true
 		}
 	}
 	if err := dry.appendAll(messages, nil); err != nil {

@@ -201,7 +201,7 @@ type tally struct{ atomic.Int32 }
 
 // tool answers each call with "ran" and its number.
 func (n *tally) tool(name string) *toolrunner.Tool {
-	return rawTool(name, func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
+	return plainTool(name, func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
 		return toolrunner.TextResult(fmt.Sprintf("ran %d", n.Add(1))), nil
 	})
 }
@@ -213,7 +213,7 @@ func (n *tally) want(t *testing.T, want int32) {
 	}
 }
 
-func rawTool(name string, handler toolrunner.Handler) *toolrunner.Tool {
+func plainTool(name string, handler toolrunner.Handler) *toolrunner.Tool {
 	return toolrunner.NewRawTool(anthropic.BetaToolParam{Name: name}, handler)
 }
 
@@ -225,8 +225,8 @@ func toolList(tools ...*toolrunner.Tool) []anthropic.BetaTool {
 	return list
 }
 
-// callReply is a reply that calls one tool under several ids.
-func callReply(tool string, ids ...string) toolrunnertest.Reply {
+// callsOf is a reply that calls one tool under several ids.
+func callsOf(tool string, ids ...string) toolrunnertest.Reply {
 	blocks := make([]toolrunnertest.Block, len(ids))
 	for i, id := range ids {
 		blocks[i] = toolrunnertest.Call(id, tool, `{}`)
@@ -240,4 +240,9 @@ func bothWays(t *testing.T, test func(t *testing.T, streaming bool)) {
 	for name, streaming := range map[string]bool{"plain": false, "streaming": true} {
 		t.Run(name, func(t *testing.T) { test(t, streaming) })
 	}
+}
+
+// rawContentBlock is a block of a result with exactly this JSON.
+func rawContentBlock(raw string) anthropic.BetaToolResultBlockParamContentUnion {
+	return param.Override[anthropic.BetaToolResultBlockParamContentUnion](json.RawMessage(raw))
 }

@@ -54,7 +54,7 @@ func TestTakeoverDropsTheReplyOfItsTurnOnly(t *testing.T) {
 				t.Run(takeover.name+"/"+reason, func(t *testing.T) {
 					var ran tally
 					d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")),
-						callReply("work", "a"), callReply("work", "b").StopReason(reason), callReply("work", "c"), toolrunnertest.Text("done"))
+						callsOf("work", "a"), callsOf("work", "b").StopReason(reason), callsOf("work", "c"), toolrunnertest.Text("done"))
 					d.streaming = streaming
 					var iterations []int
 					d.mustPlay(t, func(turn *toolrunner.Turn) {
@@ -91,7 +91,7 @@ func TestTakeoverOfABrokenStreamKeepsTheEarlierTurns(t *testing.T) {
 		t.Run(takeover.name, func(t *testing.T) {
 			var ran tally
 			d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")),
-				callReply("work", "a"), callReply("work", "b").EndAfter(4), toolrunnertest.Text("done"))
+				callsOf("work", "a"), callsOf("work", "b").EndAfter(4), toolrunnertest.Text("done"))
 			d.streaming = true
 			err := d.play(t.Context(), func(turn *toolrunner.Turn) {
 				var broken error
@@ -110,6 +110,31 @@ func TestTakeoverOfABrokenStreamKeepsTheEarlierTurns(t *testing.T) {
 			}
 			ran.want(t, 1)
 			d.wantSent(t, 2, append([]string{"user text(hi)", "assistant call(a)", "user result(a)"}, takeover.adds...)...)
+		})
+	}
+}
+
+// E114: streams that break without end are bounded as well.
+func TestMaxIterationsBoundsRetriesOfBrokenStreams(t *testing.T) {
+	for _, takeover := range takeovers[:4] {
+		t.Run(takeover.name, func(t *testing.T) {
+			broken := toolrunnertest.Text("no").EndAfter(4)
+			d := dialogueWith(t, toolrunner.Params{MaxIterations: 3}, nil, broken, broken, broken)
+			d.streaming = true
+			var iterations []int
+			d.mustPlay(t, func(turn *toolrunner.Turn) {
+				iterations = append(iterations, turn.Iteration())
+				_ = turn.Text() // reads to the error
+				if err := takeover.take(d, turn); err != nil {
+					t.Errorf("the takeover failed: %v", err)
+				}
+			})
+			if want := []int{1, 2, 3}; !slices.Equal(iterations, want) || d.IterationCount() != 3 {
+				t.Errorf("iterations = %v, want %v", iterations, want)
+			}
+			if got := d.Outcome(); got != toolrunner.OutcomeMaxIterations {
+				t.Errorf("Outcome() = %v, want max iterations", got)
+			}
 		})
 	}
 }
@@ -172,7 +197,7 @@ func TestMaxIterationsBoundsTakeovers(t *testing.T) {
 func TestTakeoverOutsideOfTheTurnChangesNothing(t *testing.T) {
 	bothWays(t, func(t *testing.T, streaming bool) {
 		var ran tally
-		d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callReply("work", "a"), toolrunnertest.Text("done"))
+		d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callsOf("work", "a"), toolrunnertest.Text("done"))
 		d.streaming = streaming
 		var first *toolrunner.Turn
 		expectOver := func(turn *toolrunner.Turn) {

@@ -99,7 +99,7 @@ func (t *Turn) ToParam() anthropic.BetaMessageParam {
 // Events returns the events of the reply's stream as they arrive. It is single
 // use: what one loop has read, no other sees. Breaking off keeps the run: the
 // rest of the reply is read before tools run. If the stream fails, the last pair
-// has the error, and the run ends with the same one.
+// has the error, and the run ends with the same one unless the body takes over.
 //
 // There are no events for a reply that came at once, as under [Runner.All].
 // After the loop body, the only pair holds [ErrTurnOver].
@@ -192,8 +192,9 @@ func (t *Turn) Results(ctx context.Context) ([]*Result, error) {
 
 // Retry takes over: the reply is dropped, and the same history is sent again,
 // with Params as they are then. No tool runs for the reply, whatever its stop
-// reason was. A reply that is still streaming is broken off. The turn counts for
-// Params.MaxIterations. It returns [ErrTurnOver] after the loop body.
+// reason was. A reply that is still streaming is broken off; one whose stream
+// failed does not end the run. The turn counts for Params.MaxIterations. It
+// returns [ErrTurnOver] after the loop body.
 func (t *Turn) Retry() error {
 	return t.takeOver((*loop).retry)
 }
@@ -228,6 +229,9 @@ func (t *Turn) takeOver(change func(*loop) error) error {
 func (t *Turn) drop() {
 	if t.stream != nil {
 		t.stream.abandon()
+	}
+	if t.reply == nil && t.err != nil && !errors.Is(t.err, io.EOF) {
+		t.runner.loop.iteration++ // of a stream that failed; otherwise nothing would bound its retries
 	}
 	t.first, t.err, t.calls = nil, io.EOF, nil
 }
