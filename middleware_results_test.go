@@ -58,7 +58,7 @@ func TestCacheResults(t *testing.T) {
 				case strings.Contains(input, "broken"):
 					return &toolrunner.Result{Content: []anthropic.BetaToolResultBlockParamContentUnion{rawContentBlock(`{"type":`)}}, nil
 				case strings.Contains(input, "nil"):
-					return nil, nil //nolint:nilnil // a success with nothing to say
+					return nil, nil
 				}
 				return toolrunner.TextResult(strings.ReplaceAll(string(call.Input), " ", "")), nil
 			})

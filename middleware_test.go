@@ -168,7 +168,7 @@ func TestLimitBoundsCallsByNameAcrossRunners(t *testing.T) {
 			mu.Lock()
 			running[call.Name]--
 			mu.Unlock()
-			return nil, nil //nolint:nilnil // a success with nothing to say
+			return nil, nil
 		}
 		names := []string{"db"}
 		limit := toolrunner.Limit(2, names...)

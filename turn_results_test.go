@@ -246,7 +246,7 @@ func TestResultIsTakenWhenTheHandlerReturnsIt(t *testing.T) {
 			spoil := plainTool("spoil", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
 				shared.Content[0].OfText.Text = "spoiled"
 				shared.IsError = true
-				return nil, nil //nolint:nilnil // a success with nothing to say
+				return nil, nil
 			})
 			d := dialogueWith(t, toolrunner.Params{MaxConcurrency: 1}, toolList(work, spoil),
 				toolrunnertest.Message(toolrunnertest.Call("a", "work", `{}`), toolrunnertest.Call("b", "spoil", `{}`)), toolrunnertest.Text("done"))
