@@ -64,7 +64,7 @@ func (l *loop) claim(m message, queue *history, claims map[*openCall][]byte) (me
 // flushable reports whether follow-ups can go into the history: some wait, and
 // not only system messages, which the API takes after a user message alone.
 func (l *loop) flushable() bool {
-	if len(l.queue.messages) == 0 || l.held() || l.waitingCode {
+	if len(l.queue.messages) == 0 || l.held() || l.rule.code {
 		return false
 	}
 	last := l.history.last()

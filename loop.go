@@ -44,17 +44,16 @@ type loop struct {
 	open    []*openCall // for history.open, one by one
 	usage   Usage
 
-	rule        stopRule    // of the last reply
-	news        bool        // the history holds what the model has not answered
-	inFlight    bool        // a request is under way
-	waitingCode bool        // code at the server waits for results of its calls, and for nothing else
-	inTurn      bool        // a loop body may have control: follow-ups wait
-	sent        sentState   // what a takeover goes back to
-	dropped     []*openCall // calls of a reply that was taken over, whose results stand
-	choice      any         // the forced tool choice that has done its work in this run
-	ended       bool        // the run ended for good: what comes now begins another one
-	iteration   int         // replies of this run
-	container   string      // that the last reply ran in which had one
+	rule      stopRule    // of the last reply
+	news      bool        // the history holds what the model has not answered
+	inFlight  bool        // a request is under way
+	inTurn    bool        // a loop body may have control: follow-ups wait
+	sent      sentState   // what a takeover goes back to
+	dropped   []*openCall // calls of a reply that was taken over, whose results stand
+	choice    any         // the forced tool choice that has done its work in this run
+	ended     bool        // the run ended for good: what comes now begins another one
+	iteration int         // replies of this run
+	container string      // that the last reply ran in which had one
 
 	compact compaction
 }
@@ -256,7 +255,7 @@ func (l *loop) receive(r *reply) {
 		}
 	}
 	l.news = l.rule.after == resumeRun
-	l.waitingCode = l.rule.after == runCalls && r.message.fromCode
+	l.rule.code = l.rule.after == runCalls && r.message.fromCode
 }
 
 // taken reports whether the id of a tool use is in the conversation.

@@ -43,10 +43,13 @@ func wrap(handler Handler, middleware []Middleware) Handler {
 	}
 }
 
-// Timeout ends the context of each call after a time, which must be positive,
-// and the call with a failed result. A handler that does not return soon after
-// that is left behind, and what it returns is dropped.
+// Timeout ends the context of each call after a time, and the call with a failed
+// result. A handler that does not return soon after that is left behind, and what
+// it returns is dropped. It panics if the time is not positive.
 func Timeout(after time.Duration) Middleware {
+	if after <= 0 {
+		panic(fmt.Sprintf("toolrunner: Timeout(%v): the time must be positive", after))
+	}
 	return func(next Handler) Handler {
 		return func(ctx context.Context, call *Call) (*Result, error) {
 			return within(ctx, after, next, call)
@@ -124,7 +127,8 @@ func isTemporary(err error) bool {
 
 // CacheResults answers a call of a ReadOnly tool with the result of an earlier
 // call of the same tool with the same input, in all runners that share the
-// middleware. It keeps up to size results, the newest ones, and no failed ones.
+// middleware: tools are told apart by name. It keeps up to size results, the newest
+// ones, and no failed ones.
 // Input is the same if it is but for space.
 func CacheResults(size int) Middleware {
 	c := &resultCache{size: size, results: make(map[string][]byte)}

@@ -85,6 +85,9 @@ func (r *reply) mend(blocks []block, taken func(id string) bool) ([]block, error
 	seen := make(map[string][]byte) // the tool_use blocks by the id they came with
 	used := make(map[string]bool)
 	for _, b := range blocks {
+		if b.kind == typeFallback {
+			clear(seen) // what comes is another attempt
+		}
 		if b.kind == typeToolUse {
 			id, _ := wire.Unquote(b.id)
 			earlier, again := seen[id]

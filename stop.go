@@ -80,6 +80,7 @@ type stopRule struct {
 	after   afterReply
 	outcome Outcome // if the run ends here
 	unrun   string  // why calls of such a reply were not run, for the model
+	code    bool    // code at the server waits for results of its calls, and for nothing else
 }
 
 // ruleFor places each stop reason of the API. One that it does not know ends
@@ -87,17 +88,17 @@ type stopRule struct {
 func ruleFor(reason anthropic.BetaStopReason) stopRule {
 	switch reason {
 	case anthropic.BetaStopReasonToolUse:
-		return stopRule{runCalls, OutcomeCompleted, unrunEnded}
+		return stopRule{after: runCalls, outcome: OutcomeCompleted, unrun: unrunEnded}
 	case anthropic.BetaStopReasonPauseTurn, anthropic.BetaStopReasonCompaction:
-		return stopRule{resumeRun, OutcomeCompleted, unrunPaused}
+		return stopRule{after: resumeRun, outcome: OutcomeCompleted, unrun: unrunPaused}
 	case anthropic.BetaStopReasonMaxTokens, anthropic.BetaStopReasonModelContextWindowExceeded:
-		return stopRule{endRun, OutcomeTruncated, unrunTruncated}
+		return stopRule{after: endRun, outcome: OutcomeTruncated, unrun: unrunTruncated}
 	case anthropic.BetaStopReasonRefusal:
-		return stopRule{endRun, OutcomeRefused, unrunRefused}
+		return stopRule{after: endRun, outcome: OutcomeRefused, unrun: unrunRefused}
 	case anthropic.BetaStopReasonEndTurn, anthropic.BetaStopReasonStopSequence:
-		return stopRule{endRun, OutcomeCompleted, unrunEnded}
+		return stopRule{after: endRun, outcome: OutcomeCompleted, unrun: unrunEnded}
 	default:
-		return stopRule{endRun, OutcomeCompleted, unrunEnded}
+		return stopRule{after: endRun, outcome: OutcomeCompleted, unrun: unrunEnded}
 	}
 }
 
