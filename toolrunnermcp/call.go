@@ -38,13 +38,17 @@ func handler(session *mcp.ClientSession, name string, progress bool) toolrunner.
 	}
 }
 
+// codeRejected is of errors that the SDK's own transports return in the form of
+// a server's answer.
+const codeRejected = -32005
+
 // callError returns the error that the model reads for a call without a result.
 func callError(err error) error {
 	wire := (*jsonrpc.Error)(nil)
 	switch {
 	case errors.Is(err, mcp.ErrConnectionClosed), errors.Is(err, mcp.ErrSessionMissing):
 		return fmt.Errorf("the MCP server is gone, and its tools work no longer: %w", err)
-	case errors.As(err, &wire):
+	case errors.As(err, &wire) && wire.Code != codeRejected:
 		return &refusal{wire}
 	}
 	return fmt.Errorf("no answer came from the MCP server, so whether the call took effect is unknown: %w", err)

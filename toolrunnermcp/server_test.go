@@ -112,7 +112,7 @@ var connectors = []struct {
 func connectProcess(t *testing.T, options *mcp.ClientOptions) *mcp.ClientSession {
 	t.Helper()
 	command := exec.Command(os.Args[0])
-	command.Env = append(os.Environ(), serveVariable+"=1")
+	command.Env = append(os.Environ(), serveVariable+"=1", "GORACE=atexit_sleep_ms=0")
 	t.Cleanup(func() {
 		if command.ProcessState == nil {
 			t.Error("the server's process is still there")

@@ -1,0 +1,4 @@
+package toolrunnermcp
+
+// ResultOf is resultOf.
+var ResultOf = resultOf
