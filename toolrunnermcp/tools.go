@@ -30,7 +30,8 @@ type Options struct {
 
 	// Accept, if not nil, is called for each tool of the server, with what it has
 	// become. It may change that, except for its name, and returns false to leave
-	// the tool out. It must decide alike each time.
+	// the tool out. It must decide alike each time, and for a [Watcher] it runs in
+	// the background.
 	Accept func(theirs *mcp.Tool, ours *toolrunner.Tool) bool
 
 	// Timeout is the longest that a call may take, and each request for a page of

@@ -199,7 +199,7 @@ func TestNamesAreLegalUniqueAndMappedBack(t *testing.T) {
 			options: toolrunnermcp.Options{Prefix: "srv_"},
 			theirs:  []string{long, strings.Repeat("n", 124), long + "x"},
 			want: map[string]string{
-				"srv_" + strings.Repeat("n", 124):             strings.Repeat("n", 124),
+				"srv_" + strings.Repeat("n", 124):               strings.Repeat("n", 124),
 				"srv_" + strings.Repeat("n", 115) + "_0bf2917c": long,
 				"srv_" + strings.Repeat("n", 115) + "_35f9016f": long + "x",
 			},

@@ -56,11 +56,14 @@ func (w *Watcher) ToolListChanged(_ context.Context, request *mcp.ToolListChange
 // the list cannot be read, the runner keeps its tools, and the logger is told;
 // from a list that is cut nothing is removed.
 //
-// Watch returns an error, and does nothing, if the watcher is closed or options
-// make no sense.
+// Watch returns an error, and does nothing, if the watcher is closed, or runner,
+// session or options make no sense.
 func (w *Watcher) Watch(ctx context.Context, runner *toolrunner.Runner, session *mcp.ClientSession, tools []anthropic.BetaTool, options Options) error {
 	if err := options.validate(); err != nil {
 		return fmt.Errorf("toolrunnermcp: %w", err)
+	}
+	if runner == nil || session == nil {
+		return errors.New("toolrunnermcp: the runner and the session of a watch must not be nil")
 	}
 	known := make(map[string]*toolrunner.Tool, len(tools))
 	for _, tool := range tools {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/toolrunner/toolrunner"
 	"github.com/toolrunner/toolrunner/toolrunnermcp"
 	"github.com/toolrunner/toolrunner/toolrunnertest"
 )
@@ -236,6 +237,29 @@ func TestAWatchEndsWithItsContextAndWithTheWatcher(t *testing.T) {
 			t.Error("no error from a watcher that is closed")
 		}
 	})
+}
+
+func TestAWatchThatMakesNoSenseIsRefused(t *testing.T) {
+	session := connectTools(t)
+	runner := newRunner(t, toolrunnertest.NewServer(t), nil)
+	for _, test := range []struct {
+		name    string
+		runner  *toolrunner.Runner
+		session *mcp.ClientSession
+		options toolrunnermcp.Options
+	}{
+		{"no runner", nil, session, toolrunnermcp.Options{}},
+		{"no session", runner, nil, toolrunnermcp.Options{}},
+		{"illegal prefix", runner, session, toolrunnermcp.Options{Prefix: "."}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var watcher toolrunnermcp.Watcher
+			defer watcher.Close()
+			if err := watcher.Watch(t.Context(), test.runner, test.session, nil, test.options); err == nil {
+				t.Error("no error")
+			}
+		})
+	}
 }
 
 // followers counts the goroutines that follow a session.
