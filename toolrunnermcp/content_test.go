@@ -1,0 +1,245 @@
+package toolrunnermcp_test
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/toolrunner/toolrunner/toolrunnermcp"
+	"github.com/toolrunner/toolrunner/toolrunnertest"
+)
+
+const (
+	png  = "\x89PNG\r\n\x1a\n rest"
+	jpeg = "\xff\xd8\xff rest"
+	gif  = "GIF89a rest"
+	webp = "RIFF\x04\x00\x00\x00WEBPVP rest"
+	pdf  = "%PDF-1.7 rest"
+	wav  = "RIFF\x04\x00\x00\x00WAVE rest"
+)
+
+func base(data string) string { return base64.StdEncoding.EncodeToString([]byte(data)) }
+
+func imageBlock(mediaType, data string) string {
+	return `{"source":{"data":"` + base(data) + `","media_type":"` + mediaType + `","type":"base64"},"type":"image"}`
+}
+
+func textBlock(text string) string {
+	block, _ := json.Marshal(map[string]string{"type": "text", "text": text})
+	return string(block)
+}
+
+func resource(r mcp.ResourceContents) mcp.Content { return &mcp.EmbeddedResource{Resource: &r} }
+
+const whyNot = "only text, PDF and JPEG, PNG, GIF and WebP images can be"
+
+func TestContentOfEveryKindIsWhatTheAPIAccepts(t *testing.T) {
+	size := int64(7)
+	for _, test := range []struct {
+		name    string
+		content mcp.Content
+		want    string // of a call that succeeded
+		failed  string // of one that failed; empty: the same
+	}{
+		{
+			name:    "text",
+			content: &mcp.TextContent{Text: "<hi> é"},
+			want:    `{"text":"<hi> é","type":"text"}`,
+		},
+		{
+			name:    "png",
+			content: &mcp.ImageContent{Data: []byte(png), MIMEType: "image/png"},
+			want:    imageBlock("image/png", png),
+			failed:  textBlock("[image image/png, 13 bytes, is not shown: the call failed]"),
+		},
+		{
+			name:    "jpeg that is said to be png",
+			content: &mcp.ImageContent{Data: []byte(jpeg), MIMEType: "image/png"},
+			want:    imageBlock("image/jpeg", jpeg),
+			failed:  textBlock("[image image/png, 8 bytes, is not shown: the call failed]"),
+		},
+		{
+			name:    "gif",
+			content: &mcp.ImageContent{Data: []byte(gif)},
+			want:    imageBlock("image/gif", gif),
+			failed:  textBlock("[image, 11 bytes, is not shown: the call failed]"),
+		},
+		{
+			name:    "webp",
+			content: &mcp.ImageContent{Data: []byte(webp), MIMEType: "image/webp"},
+			want:    imageBlock("image/webp", webp),
+			failed:  textBlock("[image image/webp, 19 bytes, is not shown: the call failed]"),
+		},
+		{
+			name:    "image of another type",
+			content: &mcp.ImageContent{Data: []byte("<svg/>"), MIMEType: "image/svg+xml"},
+			want:    textBlock("[image image/svg+xml, 6 bytes, is not shown: " + whyNot + "]"),
+		},
+		{
+			name:    "image without bytes",
+			content: &mcp.ImageContent{MIMEType: "image/png"},
+			want:    textBlock("[image image/png, 0 bytes, is not shown: it is empty]"),
+		},
+		{
+			name:    "audio",
+			content: &mcp.AudioContent{Data: []byte(wav), MIMEType: "audio/wav"},
+			want:    textBlock("[audio audio/wav, 17 bytes, is not shown: " + whyNot + "]"),
+		},
+		{
+			name:    "text resource",
+			content: resource(mcp.ResourceContents{URI: "file:///a.txt", MIMEType: "text/plain", Text: "one\ntwo"}),
+			want:    `{"source":{"data":"one\ntwo","media_type":"text/plain","type":"text"},"title":"file:///a.txt","type":"document"}`,
+			failed:  textBlock("file:///a.txt\none\ntwo"),
+		},
+		{
+			name:    "text resource with a long URI",
+			content: resource(mcp.ResourceContents{URI: strings.Repeat("é", 501), Text: "x"}),
+			want:    `{"source":{"data":"x","media_type":"text/plain","type":"text"},"title":"` + strings.Repeat("é", 500) + `","type":"document"}`,
+			failed:  textBlock(strings.Repeat("é", 501) + "\nx"),
+		},
+		{
+			name:    "blank text resource",
+			content: resource(mcp.ResourceContents{URI: "file:///a.txt", MIMEType: "text/plain", Text: " \n"}),
+			want:    textBlock("[resource file:///a.txt text/plain, 2 bytes, is not shown: it is empty]"),
+		},
+		{
+			name:    "blob of text",
+			content: resource(mcp.ResourceContents{URI: "x:a", MIMEType: "application/json; charset=utf-8", Blob: []byte(`{"a":1}`)}),
+			want:    `{"source":{"data":"{\"a\":1}","media_type":"text/plain","type":"text"},"title":"x:a","type":"document"}`,
+			failed:  textBlock("x:a\n{\"a\":1}"),
+		},
+		{
+			name:    "blob of an image",
+			content: resource(mcp.ResourceContents{URI: "x:a", MIMEType: "image/png", Blob: []byte(png)}),
+			want:    imageBlock("image/png", png),
+			failed:  textBlock("[resource x:a image/png, 13 bytes, is not shown: the call failed]"),
+		},
+		{
+			name:    "blob of a PDF",
+			content: resource(mcp.ResourceContents{URI: "x:a", MIMEType: "application/pdf", Blob: []byte(pdf)}),
+			want:    `{"source":{"data":"` + base(pdf) + `","media_type":"application/pdf","type":"base64"},"title":"x:a","type":"document"}`,
+			failed:  textBlock("[resource x:a application/pdf, 13 bytes, is not shown: the call failed]"),
+		},
+		{
+			name:    "blob of anything",
+			content: resource(mcp.ResourceContents{URI: "x:a", MIMEType: "application/zip", Blob: []byte("PK\x03\x04")}),
+			want:    textBlock("[resource x:a application/zip, 4 bytes, is not shown: " + whyNot + "]"),
+		},
+		{
+			name:    "resource link",
+			content: &mcp.ResourceLink{URI: "x:a", Name: "a", Title: "A", Description: "The a.", MIMEType: "text/plain", Size: &size},
+			want:    textBlock("Resource: x:a\nName: a\nTitle: A\nDescription: The a.\nType: text/plain\nSize: 7 bytes"),
+		},
+		{
+			name:    "resource link that says little",
+			content: &mcp.ResourceLink{URI: "x:a", Name: "a"},
+			want:    textBlock("Resource: x:a\nName: a"),
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for failed, want := range map[bool]string{false: test.want, true: test.failed} {
+				if want == "" {
+					want = test.want
+				}
+				got := throughARun(t, &mcp.CallToolResult{Content: []mcp.Content{test.content}, IsError: failed})
+				if diff := cmp.Diff("["+canonical(t, want)+"]", got); diff != "" {
+					t.Errorf("content, failed %v (-want +got):\n%s", failed, diff)
+				}
+			}
+		})
+	}
+}
+
+// The SDK takes seconds to read so long a message under the race detector.
+func TestAnImageThatIsTooLargeIsNotShown(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		size  int
+		shown bool
+	}{
+		{"5 MiB in base64", 5 << 20 / 4 * 3, true},
+		{"more", 5<<20/4*3 + 1, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			data := []byte(png + strings.Repeat("x", test.size-len(png)))
+			got := toolrunnermcp.ResultOf(&mcp.CallToolResult{Content: []mcp.Content{&mcp.ImageContent{Data: data, MIMEType: "image/png"}}})
+			if shown := got.Content[0].OfImage != nil; shown != test.shown {
+				t.Errorf("shown = %v, want %v", shown, test.shown)
+			}
+			if !test.shown {
+				if text, want := textOf(t, got, nil), "is not shown: it is too large]"; !strings.HasSuffix(text, want) {
+					t.Errorf("text = %q, want it to end in %q", text, want)
+				}
+			}
+		})
+	}
+}
+
+func TestStructuredContentIsUsedWhereThereIsNoOther(t *testing.T) {
+	structured := map[string]any{"b": "<1>", "a": []any{true, nil}}
+	for _, test := range []struct {
+		name   string
+		answer *mcp.CallToolResult
+		want   string
+	}{
+		{"no content", &mcp.CallToolResult{StructuredContent: structured}, "[" + textBlock(`{"a":[true,null],"b":"<1>"}`) + "]"},
+		{"empty text", &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{}}, StructuredContent: structured}, "[" + textBlock(`{"a":[true,null],"b":"<1>"}`) + "]"},
+		{"content", &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "x"}}, StructuredContent: structured}, "[" + textBlock("x") + "]"},
+		{"neither", &mcp.CallToolResult{Content: []mcp.Content{}}, "null"},
+		{"neither, failed", &mcp.CallToolResult{IsError: true}, "[" + textBlock("Error: the tool failed without saying why.") + "]"},
+		{"several blocks", &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "x"}, &mcp.ImageContent{Data: []byte(gif)}}}, "[" + textBlock("x") + "," + imageBlock("image/gif", gif) + "]"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if diff := cmp.Diff(canonical(t, test.want), throughARun(t, test.answer)); diff != "" {
+				t.Errorf("content (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// throughARun returns the content of the tool_result that the model gets when a
+// server gives this answer, with its keys sorted.
+func throughARun(t *testing.T, answer *mcp.CallToolResult) string {
+	t.Helper()
+	server := mcp.NewServer(me, nil)
+	server.AddTool(&mcp.Tool{Name: "it", InputSchema: anyInput}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return answer, nil
+	})
+	model := toolrunnertest.NewServer(t, toolrunnertest.Message(toolrunnertest.Call("toolu_1", "it", `{}`)), toolrunnertest.Text("I see."))
+	tools := mustTools(t, connectMemory(t, server, nil), toolrunnermcp.Options{})
+	if _, err := newRunner(t, model, tools).RunToCompletion(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var result struct {
+		Content json.RawMessage
+		IsError bool `json:"is_error"`
+	}
+	if err := json.Unmarshal(model.Requests()[1].ToolResult("toolu_1"), &result); err != nil {
+		t.Fatal(err)
+	}
+	if result.IsError != answer.IsError {
+		t.Errorf("is_error = %v, want %v", result.IsError, answer.IsError)
+	}
+	if result.Content == nil {
+		return "null"
+	}
+	return canonical(t, string(result.Content))
+}
+
+func canonical(t *testing.T, text string) string {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("%v in %.200s", err, text)
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
