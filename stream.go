@@ -59,10 +59,10 @@ type streamEvent struct {
 	text, thinking, signature, partialJSON []byte // insides of string literals
 }
 
-// readEvent reads the parts of an event. name is of the event field, and counts
-// where the data has no type.
-func readEvent(name, data []byte) (*streamEvent, error) {
-	e := &streamEvent{data: data, kind: eventKind(name)}
+// read reads the parts of an event. name is of the event field, and counts where
+// the data has no type.
+func (e *streamEvent) read(name, data []byte) error {
+	*e = streamEvent{data: data, kind: eventKind(name)}
 	err := wire.Members(data, func(key, value []byte) error {
 		switch string(key) {
 		case "type":
@@ -91,7 +91,7 @@ func readEvent(name, data []byte) (*streamEvent, error) {
 	if err == nil && e.kind == eventBlockDelta {
 		err = e.readDelta()
 	}
-	return e, err
+	return err
 }
 
 func (e *streamEvent) readDelta() error {
@@ -166,6 +166,7 @@ type stream struct {
 	response *http.Response
 	source   func() (name, data []byte, err error)
 	acc      accumulator
+	event    streamEvent // the last one
 	events   int
 	last     string
 	whole    []byte      // the reply of a server that does not stream
@@ -209,8 +210,9 @@ func openStream(response *http.Response) *stream {
 	return s
 }
 
-// next returns the next event that is to be passed on. At the end of a complete
-// reply it returns io.EOF; any other error means that there is no reply.
+// next returns the next event that is to be passed on, which is there until the
+// one after it. At the end of a complete reply it returns io.EOF; any other error
+// means that there is no reply.
 func (s *stream) next() (*streamEvent, error) {
 	if s.err != nil {
 		return nil, s.err
@@ -230,8 +232,8 @@ func (s *stream) next() (*streamEvent, error) {
 		if string(name) == eventError {
 			return nil, s.end(apiError(s.response, data))
 		}
-		e, err := readEvent(name, data)
-		switch {
+		e := &s.event
+		switch err := e.read(name, data); {
 		case err != nil:
 			return nil, s.end(&ReplyError{Reason: "an event of its stream makes no sense", Body: data, Err: err})
 		case e.kind == eventPing:

@@ -17,16 +17,19 @@ func skipString(data []byte, i int) (int, error) {
 		return 0, unexpected(data, i, "a string")
 	}
 	for i++; i < len(data); i++ {
-		switch c := data[i]; {
-		case c == '"':
+		c := data[i]
+		if c >= ' ' && c != '"' && c != '\\' {
+			continue
+		}
+		if c == '"' {
 			return i + 1, nil
-		case c < ' ':
+		}
+		if c < ' ' {
 			return 0, unexpected(data, i, "no control character in a string")
-		case c == '\\':
-			var err error
-			if i, err = skipEscape(data, i+1); err != nil {
-				return 0, err
-			}
+		}
+		var err error
+		if i, err = skipEscape(data, i+1); err != nil {
+			return 0, err
 		}
 	}
 	return 0, errShort

@@ -1,0 +1,129 @@
+package toolrunner_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/anthropics/anthropic-sdk-go/v2"
+	"github.com/anthropics/anthropic-sdk-go/v2/option"
+
+	"github.com/toolrunner/toolrunner"
+)
+
+// canned is a transport that reads each request and answers it from memory, so
+// that a benchmark sees the runner and the SDK, and no network.
+type canned struct {
+	mediaType string
+	answer    func(turn int) []byte
+	turn      int
+}
+
+func (c *canned) RoundTrip(req *http.Request) (*http.Response, error) {
+	if _, err := io.Copy(io.Discard, req.Body); err != nil {
+		return nil, err
+	}
+	c.turn++
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {c.mediaType}}, Request: req,
+		Body: io.NopCloser(bytes.NewReader(c.answer(c.turn))),
+	}, nil
+}
+
+func (c *canned) runner(b *testing.B, tools ...anthropic.BetaTool) *toolrunner.Runner {
+	b.Helper()
+	client := anthropic.NewClient(option.WithoutEnvironmentDefaults(), option.WithAPIKey("key"), option.WithBaseURL("http://bench.invalid"),
+		option.WithHTTPClient(&http.Client{Transport: c}))
+	r, err := toolrunner.New(&client.Beta.Messages, tools, asking("go"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return r
+}
+
+// BenchmarkTurn measures one turn with one call at different lengths of the
+// conversation: what it costs beyond copying the history must not grow.
+func BenchmarkTurn(b *testing.B) {
+	result := strings.Repeat("r", 4096)
+	for _, turns := range []int{1, 10, 100, 500} {
+		b.Run(fmt.Sprintf("after %d", turns), func(b *testing.B) {
+			transport := &canned{mediaType: "application/json", answer: func(turn int) []byte {
+				return fmt.Appendf(nil, `{"id":"msg_%d","type":"message","role":"assistant","model":"m","content":[{"type":"tool_use","id":"toolu_%d","name":"work","input":{"n":%d}}],"stop_reason":"tool_use","stop_sequence":null,"usage":{"input_tokens":10,"output_tokens":5}}`, turn, turn, turn)
+			}}
+			work := toolrunner.NewTool("work", "Works.", func(context.Context, struct {
+				N int `json:"n"`
+			}) (string, error) {
+				return result, nil
+			})
+			r := transport.runner(b, work)
+			for range turns {
+				if _, err := r.Next(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+			history := r.Messages()
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				if i%20 == 19 { // back to the length that is measured
+					b.StopTimer()
+					if err := r.SetMessages(history...); err != nil {
+						b.Fatal(err)
+					}
+					b.StartTimer()
+				}
+				if _, err := r.Next(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkStream measures a streamed text in deltas of 24 bytes, read event by
+// event: it must be linear.
+func BenchmarkStream(b *testing.B) {
+	for _, size := range []int{64 << 10, 1 << 20, 4 << 20} {
+		for name, read := range map[string]bool{"read": true, "unread": false} {
+			b.Run(fmt.Sprintf("%d KB %s", size>>10, name), func(b *testing.B) {
+				body := textStream(size)
+				transport := &canned{mediaType: "text/event-stream", answer: func(int) []byte { return body }}
+				b.SetBytes(int64(len(body)))
+				b.ReportAllocs()
+				for b.Loop() {
+					for turn, err := range transport.runner(b).AllStreaming(b.Context()) {
+						if err != nil {
+							b.Fatal(err)
+						}
+						if !read {
+							continue
+						}
+						for _, err := range turn.Events() {
+							if err != nil {
+								b.Fatal(err)
+							}
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// textStream is a stream with a text of size bytes.
+func textStream(size int) []byte {
+	var s bytes.Buffer
+	event := func(name, data string) { fmt.Fprintf(&s, "event: %s\ndata: %s\n\n", name, data) }
+	event("message_start", `{"type":"message_start","message":{"id":"m","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1}}}`)
+	event("content_block_start", `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`)
+	for range size / 24 {
+		event("content_block_delta", `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"twenty-four bytes of text"}}`)
+	}
+	event("content_block_stop", `{"type":"content_block_stop","index":0}`)
+	event("message_delta", `{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":9}}`)
+	event("message_stop", `{"type":"message_stop"}`)
+	return s.Bytes()
+}
