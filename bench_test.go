@@ -56,7 +56,8 @@ func BenchmarkTurn(b *testing.B) {
 			}}
 			work := toolrunner.NewTool("work", "Works.", func(context.Context, struct {
 				N int `json:"n"`
-			}) (string, error) {
+			},
+			) (string, error) {
 				return result, nil
 			})
 			r := transport.runner(b, work)

@@ -36,11 +36,11 @@ func markResults(t *testing.T) func(turn *toolrunner.Turn) {
 
 // breakpointsIn counts those of each message of a request.
 func breakpointsIn(q *toolrunnertest.Request) string {
-	counts := ""
+	var counts strings.Builder
 	for _, m := range q.Messages() {
-		counts += fmt.Sprint(strings.Count(string(m), breakpoint))
+		counts.WriteString(fmt.Sprint(strings.Count(string(m), breakpoint)))
 	}
-	return counts
+	return counts.String()
 }
 
 // B028: a body that marks the results of each turn never sends more than four

@@ -121,7 +121,7 @@ func TestParametersThatShapeAReplyAreLeftOutOnce(t *testing.T) {
 			s := newStage(t, func(p *toolrunner.Params) {
 				p.StopSequences = []string{"STOP"}
 				p.OutputConfig = anthropic.BetaOutputConfigParam{Format: format, Effort: "low"}
-				p.OutputFormat = format
+				p.OutputFormat = format //nolint:staticcheck // callers may still set it
 				p.ToolChoice = tt.choice
 				p.Fallbacks.OfBetaFallbackArray = fallbacks
 				p.ContextManagement = anthropic.BetaContextManagementConfigParam{

@@ -54,11 +54,11 @@ func TestOnlyCallsAfterTheLastFallbackRun(t *testing.T) {
 // E23, E24, B068: an unknown name fails its own call only.
 func TestUnknownToolsFailTheirOwnCallOnly(t *testing.T) {
 	c := converse(t, asking("hi"), tools(says("work", "ran")), toolrunnertest.Message(
-		toolrunnertest.Call("a", "wrok", `{}`), toolrunnertest.Call("b", "work", `{}`), toolrunnertest.Call("c", "Work", `{}`),
+		toolrunnertest.Call("a", "worg", `{}`), toolrunnertest.Call("b", "work", `{}`), toolrunnertest.Call("c", "Work", `{}`),
 	), toolrunnertest.Text("done"))
 	c.run(t)
 	c.wantShape(t, "user 'hi'", "assistant call(a) call(b) call(c)", "user error(a) result(b) error(c)")
-	wantFailure(t, c.request(t, -1), "a", "Error: Tool 'wrok' not found")
+	wantFailure(t, c.request(t, -1), "a", "Error: Tool 'worg' not found")
 	wantSuccess(t, c.request(t, -1), "b", "ran")
 	wantFailure(t, c.request(t, -1), "c", "Error: Tool 'Work' not found")
 }
@@ -185,7 +185,7 @@ func TestHandlersThatMisbehaveFailTheirOwnCallOnly(t *testing.T) {
 		{"panic with context.Canceled", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) { panic(context.Canceled) }, unexpected},
 		{"nil map", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
 			var m map[string]int
-			m["x"] = 1
+			m["x"] = 1 //nolint:govet,staticcheck // to panic is its purpose
 			return toolrunner.TextResult("not reached"), nil
 		}, unexpected},
 		{"goexit", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
@@ -290,10 +290,10 @@ func TestTimeoutFailsTheCallAndTheRunGoesOn(t *testing.T) {
 // The context of a handler carries its call, and ends with it.
 func TestHandlersFindTheirCallInTheirContext(t *testing.T) {
 	var got *toolrunner.Call
-	var kept context.Context //nolint:containedctx // to see that it ends
+	var kept context.Context
 	work := raw("work", func(ctx context.Context, call *toolrunner.Call) (*toolrunner.Result, error) {
 		got, _ = toolrunner.CallFrom(ctx)
-		kept = ctx
+		kept = ctx          //nolint:fatcontext // to see that it ends
 		call.Input[0] = 'x' // it is the handler's own
 		return nil, nil     //nolint:nilnil // a success with nothing to say
 	})

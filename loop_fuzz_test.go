@@ -154,7 +154,7 @@ func (d *drive) step() (step, error) {
 	if finished && s.kind != stepEnd {
 		return s, errors.New("the loop was finished and goes on")
 	}
-	switch s.kind {
+	switch s.kind { //nolint:exhaustive // the generator plans no compaction
 	case stepRun:
 		return s, d.runCalls(s.calls)
 	case stepSend:
@@ -349,10 +349,10 @@ func (d *drive) check() error {
 	shown := decodeMessages(view)
 	for i, m := range view {
 		if again, err := encodeParam(shown[i]); err != nil || !sameJSON(again, m.raw) {
-			return fmt.Errorf("message %s is shown as %s (%v)", m.raw, again, err)
+			return fmt.Errorf("message %s is shown as %s (%w)", m.raw, again, err)
 		}
 		if again, err := json.Marshal(shown[i]); err != nil || !sameJSON(again, m.raw) {
-			return fmt.Errorf("message %s is encoded by the SDK as %s (%v)", m.raw, again, err)
+			return fmt.Errorf("message %s is encoded by the SDK as %s (%w)", m.raw, again, err)
 		}
 	}
 	if after := d.state(); after != before {

@@ -28,7 +28,7 @@ const (
 func intoReport(report any, old bool) func(*toolrunner.Params) {
 	return func(p *toolrunner.Params) {
 		if old {
-			p.OutputFormat.Schema = report
+			p.OutputFormat.Schema = report //nolint:staticcheck // callers may still set it
 		} else {
 			p.OutputConfig.Format.Schema = report
 		}

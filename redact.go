@@ -138,7 +138,7 @@ func elide(raw []byte) string {
 
 // Format writes a summary: what the parameters hold may be secret.
 func (p Params) Format(f fmt.State, _ rune) {
-	fmt.Fprintf(f, "toolrunner.Params{Model: %q, MaxTokens: %d, MaxIterations: %d, ...}", p.Model, p.MaxTokens, p.MaxIterations)
+	_, _ = fmt.Fprintf(f, "toolrunner.Params{Model: %q, MaxTokens: %d, MaxIterations: %d, ...}", p.Model, p.MaxTokens, p.MaxIterations)
 }
 
 // LogValue is the same for records.

@@ -15,7 +15,7 @@ import (
 )
 
 // oddBlocks are blocks that a client might change on the way back: E56, E85, E87-E90, E96, E97, B026, B038.
-var oddBlocks = map[string]string{ //nolint:gochecknoglobals // a table of several tests
+var oddBlocks = map[string]string{
 	"server tool use":      `{"type":"server_tool_use","id":"s1","name":"web_search","input":{"z":1,"a":1e400}}`,
 	"server tool result":   `{"type":"web_search_tool_result","tool_use_id":"s1","content":[{"type":"web_search_result","url":"u","title":"t","encrypted_content":"e","page_age":null}]}`,
 	"mcp tool use":         `{"type":"mcp_tool_use","id":"m1","name":"work","server_name":"s","input":{"n":9007199254740993}}`,
@@ -37,7 +37,7 @@ var oddBlocks = map[string]string{ //nolint:gochecknoglobals // a table of sever
 }
 
 // oddOrder puts each use before its result.
-var oddOrder = []string{ //nolint:gochecknoglobals // a table of several tests
+var oddOrder = []string{
 	"thinking", "redacted thinking", "null citations", "spaced", "server tool use", "server tool result", "mcp tool use", "mcp tool result",
 	"code execution use", "code execution", "container upload", "unknown block", "null among the known",
 	"unknown caller", "programmatic caller", "big numbers", "escaped field name", "unknown field",

@@ -107,7 +107,7 @@ func TestErrorOfTheAPIHoldsTheWholeRequest(t *testing.T) {
 	if body := string(c.request(t, 0).Body); !strings.Contains(dump, body) {
 		t.Errorf("DumpRequest() = %s\nwant in it %s", dump, body)
 	}
-	if got.RequestID != "req_1" || got.StatusCode != 400 || !strings.Contains(string(got.DumpResponse(true)), `"message":"no"`) {
+	if got.RequestID != "req_1" || got.StatusCode != http.StatusBadRequest || !strings.Contains(string(got.DumpResponse(true)), `"message":"no"`) {
 		t.Errorf("the error has request id %q, status %d, response %s", got.RequestID, got.StatusCode, got.DumpResponse(true))
 	}
 }
@@ -268,7 +268,7 @@ func TestPointerAsOutputSchemaLeavesToolTurnsAlone(t *testing.T) {
 // and the runner adds no cache breakpoints of its own.
 func TestPrefixOfEveryRequestStaysAsItWas(t *testing.T) {
 	properties := make(map[string]any)
-	for _, name := range strings.Split("zyxwvutsrqponmlkjihgfedcba", "") {
+	for name := range strings.SplitSeq("zyxwvutsrqponmlkjihgfedcba", "") {
 		properties[name] = map[string]any{"type": "string", "description": name}
 	}
 	tool := toolrunner.NewRawTool(anthropic.BetaToolParam{
@@ -279,7 +279,7 @@ func TestPrefixOfEveryRequestStaysAsItWas(t *testing.T) {
 	params := asking("hi")
 	params.System = []anthropic.BetaTextBlockParam{{Text: "s", CacheControl: anthropic.NewBetaCacheControlEphemeralParam()}}
 	var script []toolrunnertest.Reply
-	for _, id := range strings.Split("abcdefgh", "") {
+	for id := range strings.SplitSeq("abcdefgh", "") {
 		script = append(script, calls("work", id))
 	}
 	c := converse(t, params, []anthropic.BetaTool{tool}, append(script, toolrunnertest.Text("done"))...)

@@ -39,7 +39,7 @@ func TestWhatAHandlerReturnsGoesOutAsAValidResult(t *testing.T) {
 		{"failed text as given", toolrunner.ErrorResult("no such city"), nil, head + `,"content":[{"type":"text","text":"no such city"}],"is_error":true}`},
 		{"error", nil, errBroken, head + `,"content":[{"type":"text","text":"Error: broken"}],"is_error":true}`},
 		{"error without text", nil, errors.New(""), head + `,"content":[{"type":"text","text":"Error: the tool failed without saying why."}],"is_error":true}`},
-		{"error of space", nil, errors.New(" \n"), head + `,"content":[{"type":"text","text":"Error: the tool failed without saying why."}],"is_error":true}`},
+		{"error of space", nil, errors.New(" \t "), head + `,"content":[{"type":"text","text":"Error: the tool failed without saying why."}],"is_error":true}`},
 		{
 			"content beside an error", toolrunner.TextResult("half"), errBroken,
 			head + `,"content":[{"type":"text","text":"half"},{"type":"text","text":"Error: broken"}],"is_error":true}`,

@@ -197,7 +197,9 @@ func (r *Runner) steps(ctx context.Context, streaming bool) (*Turn, error) {
 }
 
 // Format writes a summary: what a runner holds may be secret.
-func (r *Runner) Format(f fmt.State, _ rune) { fmt.Fprintf(f, "toolrunner.Runner{%v}", r.Params) }
+func (r *Runner) Format(f fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(f, "toolrunner.Runner{%v}", r.Params)
+}
 
 // LogValue is the same for records.
 func (r *Runner) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r)) }

@@ -1,6 +1,7 @@
 package toolrunner_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/toolrunner/toolrunner"
@@ -40,7 +41,7 @@ func TestStopReasonDecidesWhatFollows(t *testing.T) {
 		for _, withCall := range []bool{true, false} {
 			blocks, want, name := search, test.without, test.reason+" without a call"
 			if withCall {
-				blocks = append(search[:len(search):len(search)], toolrunnertest.Call("toolu_1", "work", `{}`))
+				blocks = append(slices.Clip(search), toolrunnertest.Call("toolu_1", "work", `{}`))
 				want, name = test.with, test.reason+" with a call"
 			}
 			t.Run(name, func(t *testing.T) {

@@ -118,7 +118,7 @@ func (s *streamScript) block(index int) (rest []string) {
 		}
 	}
 	var start string
-	block := map[string]any{}
+	var block map[string]any
 	switch s.choose(4) {
 	case 0:
 		before, text := s.word(), s.word()

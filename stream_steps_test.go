@@ -95,7 +95,7 @@ func TestPlainReplyToAStreamingRequest(t *testing.T) {
 
 // Row G31: All streams by itself where the SDK would refuse to wait.
 func TestAllStreamsLongRepliesByItself(t *testing.T) {
-	cut := strings.Split(callStream, "event: message_delta")[0]
+	cut, _, _ := strings.Cut(callStream, "event: message_delta")
 	failure := frames(evStart, `{"type":"error","error":{"type":"overloaded_error","message":"No"}}`)
 	for _, body := range []string{callStream, cut, failure, ""} {
 		r := newTaped(t, body)

@@ -150,7 +150,7 @@ func finished(t *testing.T, reply toolrunnertest.Reply, run func(*toolrunner.Run
 		t.Fatalf("the run failed: %v", err)
 	}
 	last := r.LastMessage()
-	s := standing{FirstOutcome: r.Outcome().String(), Stop: string(last.StopReason), Sequence: last.StopSequence, Model: string(last.Model)}
+	s := standing{FirstOutcome: r.Outcome().String(), Stop: string(last.StopReason), Sequence: last.StopSequence, Model: last.Model}
 	r.Params.MaxIterations = 0
 	if err := r.AppendMessages(anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("Go on."))); err != nil {
 		t.Fatalf("AppendMessages() = %v", err)

@@ -254,5 +254,5 @@ func (t *Turn) stop() {
 
 // Format writes a summary: what a turn refers to may be secret.
 func (t *Turn) Format(f fmt.State, _ rune) {
-	fmt.Fprintf(f, "toolrunner.Turn{Iteration: %d, ID: %q, StopReason: %q, ...}", t.iteration, t.ID, t.StopReason)
+	_, _ = fmt.Fprintf(f, "toolrunner.Turn{Iteration: %d, ID: %q, StopReason: %q, ...}", t.iteration, t.ID, t.StopReason)
 }

@@ -2,7 +2,6 @@ package toolrunnermcp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -20,7 +19,7 @@ func handler(session *mcp.ClientSession, name string, progress bool) toolrunner.
 	return func(ctx context.Context, call *toolrunner.Call) (*toolrunner.Result, error) {
 		params := &mcp.CallToolParams{Name: name}
 		if len(call.Input) > 0 {
-			params.Arguments = json.RawMessage(call.Input)
+			params.Arguments = call.Input
 		}
 		if progress && call.ID != "" {
 			params.SetProgressToken(call.ID)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -32,13 +33,13 @@ func readPages(ctx context.Context, session *mcp.ClientSession, options *Options
 			return tools, true, nil
 		}
 		if seen[page.NextCursor] {
-			options.logger().WarnContext(ctx, "the list of an MCP server's tools is cut: a cursor came again", "cursor", page.NextCursor, "tools", len(tools))
+			options.logger().WarnContext(ctx, "the list of an MCP server's tools is cut: a cursor came again", slog.String("cursor", page.NextCursor), slog.Int("tools", len(tools)))
 			return tools, false, nil
 		}
 		seen[page.NextCursor] = true
 		params = &mcp.ListToolsParams{Cursor: page.NextCursor}
 	}
-	options.logger().WarnContext(ctx, "the list of an MCP server's tools is cut: it has more pages than Options.MaxPages", "tools", len(tools))
+	options.logger().WarnContext(ctx, "the list of an MCP server's tools is cut: it has more pages than Options.MaxPages", slog.Int("tools", len(tools)))
 	return tools, false, nil
 }
 

@@ -160,7 +160,7 @@ func connect(t *testing.T, transport mcp.Transport, options *mcp.ClientOptions) 
 // which gets the cursor.
 func connectPages(t *testing.T, pages func(cursor string) *mcp.ListToolsResult) *mcp.ClientSession {
 	t.Helper()
-	server := mcp.NewServer(me, &mcp.ServerOptions{HasTools: true})
+	server := mcp.NewServer(me, &mcp.ServerOptions{Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}}})
 	server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
 			if method == "tools/list" {
@@ -176,7 +176,7 @@ func connectPages(t *testing.T, pages func(cursor string) *mcp.ListToolsResult) 
 // call with the name that was called.
 func connectTools(t *testing.T, tools ...*mcp.Tool) *mcp.ClientSession {
 	t.Helper()
-	server := mcp.NewServer(me, &mcp.ServerOptions{HasTools: true})
+	server := mcp.NewServer(me, &mcp.ServerOptions{Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}}})
 	server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
 			switch method {

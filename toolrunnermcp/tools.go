@@ -111,17 +111,17 @@ func list(ctx context.Context, session *mcp.ClientSession, options Options) ([]*
 	log := options.logger()
 	named, duplicates := assignNames(listed, options.Prefix, options.Reserved)
 	for _, name := range duplicates {
-		log.WarnContext(ctx, "a tool of an MCP server is left out: another has its name", "tool", name)
+		log.WarnContext(ctx, "a tool of an MCP server is left out: another has its name", slog.String("tool", name))
 	}
 	var tools []*toolrunner.Tool
 	for _, n := range named {
 		tool, notes, err := convert(session, n, &options)
 		if err != nil {
-			log.WarnContext(ctx, "a tool of an MCP server is left out: the Messages API would refuse its schema", "tool", n.theirs.Name, "error", err)
+			log.WarnContext(ctx, "a tool of an MCP server is left out: the Messages API would refuse its schema", slog.String("tool", n.theirs.Name), slog.Any("error", err))
 			continue
 		}
 		if len(notes) > 0 {
-			log.InfoContext(ctx, "the schema of an MCP server's tool is repaired", "tool", n.theirs.Name, "repairs", notes)
+			log.InfoContext(ctx, "the schema of an MCP server's tool is repaired", slog.String("tool", n.theirs.Name), slog.Any("repairs", notes))
 		}
 		if options.Accept == nil || options.Accept(n.theirs, tool) {
 			tools = append(tools, tool)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 
@@ -135,7 +136,7 @@ func (f *following) run(ctx context.Context) {
 		case <-f.changed:
 		}
 		if err := f.update(ctx); err != nil && ctx.Err() == nil {
-			f.options.logger().WarnContext(ctx, "the changed tools of an MCP server cannot be had: the runner keeps the ones it has", "error", err)
+			f.options.logger().WarnContext(ctx, "the changed tools of an MCP server cannot be had: the runner keeps the ones it has", slog.Any("error", err))
 		}
 	}
 }
@@ -163,7 +164,7 @@ func (f *following) update(ctx context.Context) error {
 	}
 	slices.Sort(removedNames)
 	if len(added)+len(removedNames) == 0 || ctx.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // it was closed meanwhile
 	}
 	if err := f.runner.AddTools(added...); err != nil {
 		return err
@@ -175,7 +176,7 @@ func (f *following) update(ctx context.Context) error {
 	for _, name := range removedNames {
 		delete(f.known, name)
 	}
-	f.options.logger().InfoContext(ctx, "the tools of an MCP server have changed", "added", addedNames, "removed", removedNames)
+	f.options.logger().InfoContext(ctx, "the tools of an MCP server have changed", slog.Any("added", addedNames), slog.Any("removed", removedNames))
 	return nil
 }
 

@@ -96,7 +96,7 @@ type changing struct {
 }
 
 func newChanging(first *mcp.ListToolsResult) *changing {
-	c := &changing{Server: mcp.NewServer(me, &mcp.ServerOptions{HasTools: true}), list: first}
+	c := &changing{Server: mcp.NewServer(me, &mcp.ServerOptions{Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}}}), list: first}
 	c.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
 			if method != "tools/list" {

@@ -2,6 +2,7 @@ package toolrunnertest_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -60,12 +61,12 @@ func TestARunGoesOnFromTheSummary(t *testing.T) {
 				{Body: json.RawMessage(`{"messages":[` + hi + `],"compaction":{"type":"summarize"}}`), Status: 200, Reply: json.RawMessage(`{"content":[` + tt.reply + `]}`)},
 				{Body: json.RawMessage(`{"messages":[` + tt.next + `]}`), Status: 200},
 			}
-			got := ""
+			var got strings.Builder
 			for _, b := range toolrunnertest.Breaches(toolrunnertest.CheckRun(requests)) {
-				got += b.Rule
+				got.WriteString(b.Rule)
 			}
-			if got != tt.rule {
-				t.Errorf("CheckRun() breaks %q, want %q", got, tt.rule)
+			if got.String() != tt.rule {
+				t.Errorf("CheckRun() breaks %q, want %q", got.String(), tt.rule)
 			}
 		})
 	}

@@ -178,7 +178,7 @@ func run(t *testing.T, transport mcp.Transport, rows []row) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "e2e", Version: "1"}, &mcp.ClientOptions{
 		ToolListChangedHandler: watcher.ToolListChanged,
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
-			log.Info("progress", "call", r.Params.ProgressToken, "done", r.Params.Progress, "of", r.Params.Total)
+			log.Info("progress", slog.Any("call", r.Params.ProgressToken), slog.Float64("done", r.Params.Progress), slog.Float64("of", r.Params.Total))
 		},
 	})
 	session, err := client.Connect(t.Context(), transport, nil)
