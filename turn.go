@@ -175,7 +175,8 @@ func (t *Turn) finish() error {
 // Results runs the calls of the turn now, once, and returns their results in the
 // order of Calls: those that ran earlier as well. The results are the caller's to
 // change: what they are when the body is over is what is sent. There are none
-// for a reply without calls, and after a takeover.
+// for a reply without calls, and after a takeover. The Err of a failed one is why
+// it failed: the private cause, or what its text says.
 //
 // If ctx ends, what has finished by then is kept, and the error says why it
 // ended. It returns [ErrTurnOver] after the loop body.
