@@ -176,12 +176,16 @@ func (e *examples) statements(node ast.Node, name, part string) (string, error) 
 	return e.text(first.Pos(), last.End()), nil
 }
 
-// text returns the source between two positions, moved to the left margin.
+// text returns the source between two positions, with a comment that ends the last
+// line, moved to the left margin.
 func (e *examples) text(from, to token.Pos) string {
-	start, end := e.fset.Position(from), e.fset.Position(to)
+	start, end := e.fset.Position(from), e.fset.Position(to).Offset
 	source := e.sources[start.Filename]
+	if line, _, _ := bytes.Cut(source[end:], []byte("\n")); bytes.HasPrefix(bytes.TrimSpace(line), []byte("//")) {
+		end += len(line)
+	}
 	margin := strings.Repeat("\t", start.Column-1)
-	return strings.ReplaceAll(string(source[start.Offset:end.Offset]), "\n"+margin, "\n") + "\n"
+	return strings.ReplaceAll(string(source[start.Offset:end]), "\n"+margin, "\n") + "\n"
 }
 
 // Each name that users see is shown in an example, or says enough by itself.

@@ -193,7 +193,8 @@ func (t *Turn) Results(ctx context.Context) ([]*Result, error) {
 // Retry takes over: the reply is dropped, and the same history is sent again,
 // with Params as they are then. No tool runs for the reply, whatever its stop
 // reason was. A reply that is still streaming is broken off. The turn counts for
-// Params.MaxIterations. It returns [ErrTurnOver] after the loop body.
+// Params.MaxIterations. It returns [ErrTurnOver] after the loop body, and an error
+// for the reply to a compaction.
 func (t *Turn) Retry() error {
 	return t.takeOver((*loop).retry)
 }
@@ -204,8 +205,9 @@ func (t *Turn) Retry() error {
 // keeps its result. A reply that is still streaming is broken off. The turn
 // counts for Params.MaxIterations. Follow-ups of the body come after messages.
 //
-// It returns [ErrTurnOver] after the loop body, and a *[HistoryError] for
-// messages that the API would refuse; nothing has then changed.
+// It returns [ErrTurnOver] after the loop body, a *[HistoryError] for messages that
+// the API would refuse, and an error if there are none or for the reply to a
+// compaction; nothing has then changed.
 func (t *Turn) Replace(messages ...anthropic.BetaMessageParam) error {
 	return t.takeOver(func(l *loop) error { return l.replace(messages) })
 }
