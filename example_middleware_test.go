@@ -29,8 +29,9 @@ func ExampleMiddleware() {
 		return func(ctx context.Context, call *toolrunner.Call) (*toolrunner.Result, error) {
 			begin := time.Now()
 			result, err := next(ctx, call)
+			failed := err != nil || result != nil && result.IsError
 			logger.LogAttrs(ctx, slog.LevelInfo, "call", slog.String("tool", call.Name), slog.String("input", string(call.Input)),
-				slog.Duration("duration", time.Since(begin)), slog.Bool("failed", err != nil))
+				slog.Duration("duration", time.Since(begin)), slog.Bool("failed", failed))
 			return result, err
 		}
 	}
