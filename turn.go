@@ -193,8 +193,7 @@ func (t *Turn) Results(ctx context.Context) ([]*Result, error) {
 // Retry takes over: the reply is dropped, and the same history is sent again,
 // with Params as they are then. No tool runs for the reply, whatever its stop
 // reason was. A reply that is still streaming is broken off. The turn counts for
-// Params.MaxIterations. It returns [ErrTurnOver] after the loop body, and an error
-// for the reply to a compaction.
+// Params.MaxIterations. It returns [ErrTurnOver] after the loop body.
 func (t *Turn) Retry() error {
 	return t.takeOver((*loop).retry)
 }
