@@ -43,7 +43,8 @@ func (r *Runner) AppendMessages(messages ...anthropic.BetaMessageParam) error {
 // taken from Messages and left as they are go out with the bytes that they had.
 //
 // It returns a *[HistoryError] for messages that the API would refuse, and an
-// error if there are none; nothing has then changed.
+// error if there are none or while the history is compacted; nothing has then
+// changed.
 func (r *Runner) SetMessages(messages ...anthropic.BetaMessageParam) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -97,5 +97,6 @@
 //	runner.go        the loop with its I/O
 //
 // Package toolrunnertest is a Messages API for tests. The command
-// cmd/toolrunner shows a run that needs no key.
+// cmd/toolrunner shows a run that needs no key. The guide in docs/guide has a page
+// for each theme, built around the examples.
 package toolrunner

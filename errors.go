@@ -77,8 +77,9 @@ func (e *IncompleteStreamError) Error() string {
 // Unwrap returns what reading failed with.
 func (e *IncompleteStreamError) Unwrap() error { return e.Err }
 
-// HistoryError reports messages that the Messages API would refuse. [New] and
-// [Runner.AppendMessages] return it, and have taken over none of the messages.
+// HistoryError reports messages that the Messages API would refuse. [New],
+// [Runner.AppendMessages], [Runner.SetMessages] and [Turn.Replace] return it, and
+// have taken over none of the messages.
 type HistoryError struct {
 	Index  int    // of the message among those given
 	Reason string // what is wrong, and what to do about it

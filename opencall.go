@@ -55,11 +55,13 @@ func (c *openCall) answer() []byte {
 }
 
 // hand returns the result of an answered call for the caller to change. What it
-// is when it goes out counts.
+// is when it goes out counts. A failed one has an error, whatever failed.
 func (c *openCall) hand() *Result {
 	if c.handed == nil {
 		r := readResult(c.block)
-		r.Err = c.cause
+		if r.Err = c.cause; r.IsError && r.Err == nil {
+			r.Err = resultError(r)
+		}
 		c.handed = &handedResult{result: r, before: r.encode(c.use)}
 	}
 	return c.handed.result

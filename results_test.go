@@ -180,3 +180,36 @@ func TestBrokenContentFailsTheCall(t *testing.T) {
 		t.Errorf("result = %q, failed %v", got, failed)
 	}
 }
+
+// S20, E82: a body that returns the Err of a failed result stops for every kind
+// of failure, and not by chance for those that have a private cause.
+func TestResultsThatFailedHaveAnError(t *testing.T) {
+	failing := raw("failing", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
+		return toolrunner.ErrorResult("no such city"), nil
+	})
+	wordless := raw("wordless", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
+		return &toolrunner.Result{IsError: true}, nil
+	})
+	strict := typed(func() (string, error) { return "", nil })
+	reply := toolrunnertest.Message(
+		toolrunnertest.Call("a", "failing", `{}`), toolrunnertest.Call("b", "wordless", `{}`),
+		toolrunnertest.Call("c", "missing", `{}`), toolrunnertest.Call("d", strict.Name(), `{"more":1}`),
+	)
+	c := converse(t, asking("hi"), tools(failing, wordless, strict), reply)
+	want := []string{"no such city", "without saying why", "Tool 'missing' not found", "invalid input"}
+	for turn, err := range c.All(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		results, err := turn.Results(t.Context())
+		if err != nil || len(results) != len(want) {
+			t.Fatalf("Results() = %v, %v; want %d results", results, err, len(want))
+		}
+		for i, result := range results {
+			if !result.IsError || result.Err == nil || !strings.Contains(result.Err.Error(), want[i]) {
+				t.Errorf("result %d: IsError = %t, Err = %v; want an error with %q", i, result.IsError, result.Err, want[i])
+			}
+		}
+		break
+	}
+}

@@ -176,7 +176,8 @@ func (t *Turn) finish() error {
 // Results runs the calls of the turn now, once, and returns their results in the
 // order of Calls: those that ran earlier as well. The results are the caller's to
 // change: what they are when the body is over is what is sent. There are none
-// for a reply without calls, and after a takeover.
+// for a reply without calls, and after a takeover. The Err of a failed one is why
+// it failed: the private cause, or what its text says.
 //
 // If ctx ends, what has finished by then is kept, and the error says why it
 // ended. It returns [ErrTurnOver] after the loop body.
@@ -205,8 +206,9 @@ func (t *Turn) Retry() error {
 // keeps its result. A reply that is still streaming is broken off. The turn
 // counts for Params.MaxIterations. Follow-ups of the body come after messages.
 //
-// It returns [ErrTurnOver] after the loop body, and a *[HistoryError] for
-// messages that the API would refuse; nothing has then changed.
+// It returns [ErrTurnOver] after the loop body, a *[HistoryError] for messages that
+// the API would refuse, and an error if there are none or for the reply to a
+// compaction; nothing has then changed.
 func (t *Turn) Replace(messages ...anthropic.BetaMessageParam) error {
 	return t.takeOver(func(l *loop) error { return l.replace(messages) })
 }

@@ -1,0 +1,129 @@
+package toolrunner_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/anthropics/anthropic-sdk-go/v2"
+
+	"github.com/toolrunner/toolrunner"
+	"github.com/toolrunner/toolrunner/toolrunnertest"
+)
+
+// Rows of docs/compat.md that no other test holds.
+
+// G23, B026, B060: null, keys and numbers in the input of a typed tool, and of one
+// beside a schema of its own.
+func TestInputRulesOfCompat(t *testing.T) {
+	type input struct {
+		Must int  `json:"must" jsonschema:"required"`
+		May  *int `json:"may"`
+		Any  any  `json:"any"`
+	}
+	show := func(_ context.Context, in input) (content, error) {
+		return text(fmt.Sprintf("%d %t %v %T", in.Must, in.May != nil, in.Any, in.Any)), nil
+	}
+	derived, err := toolrunner.NewBetaToolFromJSONSchema("derived", "", show)
+	if err != nil {
+		t.Fatal(err)
+	}
+	given, err := toolrunner.NewBetaToolFromBytes("given", "",
+		[]byte(`{"type":"object","properties":{"must":{"type":"integer"},"may":{"type":"integer"},"any":{}},"required":["must"]}`), show)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name           string
+		input          string
+		derived, given string // what the model reads, or the start of it
+	}{
+		{"all there", `{"must":1,"may":2,"any":9007199254740993}`, "1 true 9007199254740993 json.Number", "1 true 9007199254740993 json.Number"},
+		{"null for an optional property", `{"must":1,"may":null}`, "1 false <nil> <nil>", "Error: invalid input: may"},
+		{"null for a required property", `{"must":null}`, "Error: invalid input: must", "Error: invalid input: must"},
+		{"a required property is missing", `{"may":2}`, "Error: invalid input: must: missing", "Error: invalid input: must: missing"},
+		{"a key that is not there", `{"must":1,"more":2}`, "Error: invalid input: more", "1 false <nil> <nil>"},
+		{"a key that comes twice", `{"must":1,"must":2}`, "Error: invalid input: must", "Error: invalid input: must"},
+		{"integers with a point or an exponent", `{"must":1e1,"may":2.0}`, "10 true <nil> <nil>", "10 true <nil> <nil>"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			c := converse(t, asking("hi"), []anthropic.BetaTool{derived, given},
+				toolrunnertest.Message(toolrunnertest.Call("a", "derived", test.input), toolrunnertest.Call("b", "given", test.input)),
+				toolrunnertest.Text("done"))
+			c.run(t)
+			for id, want := range map[string]string{"a": test.derived, "b": test.given} {
+				if got, _ := resultText(t, c.request(t, -1), id); !strings.HasPrefix(got, want) {
+					t.Errorf("result %s for %s = %q, want %q", id, test.input, got, want)
+				}
+			}
+		})
+	}
+}
+
+// G25: a tool carries all that the API takes.
+func TestDefinitionsAreSentWhole(t *testing.T) {
+	tool := says("work", "ran")
+	tool.Definition.DeferLoading = anthropic.Bool(true)
+	tool.Definition.AllowedCallers = []string{"direct"}
+	tool.Definition.InputExamples = []map[string]any{{"a": 1}}
+	tool.Definition.CacheControl = anthropic.NewBetaCacheControlEphemeralParam()
+	c := converse(t, asking("hi"), tools(tool), toolrunnertest.Text("done"))
+	c.run(t)
+	var sent []map[string]json.RawMessage
+	if err := json.Unmarshal(c.request(t, 0).Field("tools"), &sent); err != nil {
+		t.Fatal(err)
+	}
+	for _, field := range []string{"defer_loading", "allowed_callers", "input_examples", "cache_control"} {
+		if sent[0][field] == nil {
+			t.Errorf("the tool is sent without %s", field)
+		}
+	}
+}
+
+// G29: what was refused is in the history, with its calls answered as not run; a
+// body may drop it.
+func TestRefusedRepliesAreKeptUnlessTheBodyDropsThem(t *testing.T) {
+	refused := toolrunnertest.Message(toolrunnertest.Say("no"), toolrunnertest.Call("a", "work", `{}`)).StopReason("refusal")
+	c := converse(t, asking("hi"), tools(says("work", "ran")), refused)
+	c.run(t)
+	c.wantHistory(t, "user 'hi'", "assistant 'no' call(a)", "user error(a)")
+
+	c = newConversation(t, refused, toolrunnertest.Text("done"))
+	c.Runner = c.runner(t, asking("hi"))
+	_, err := c.tryRun(t.Context(), func(turn *toolrunner.Turn) {
+		if turn.StopReason != anthropic.BetaStopReasonRefusal {
+			return
+		}
+		if err := turn.Retry(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.wantHistory(t, "user 'hi'", "assistant 'done'")
+}
+
+// G32: system prompt and tools may change between any two requests.
+func TestSystemAndToolsMayChangeBetweenTurns(t *testing.T) {
+	c := newConversation(t, calls("work", "a"), toolrunnertest.Text("done"))
+	c.Runner = c.runner(t, asking("hi"), says("work", "ran"))
+	_, err := c.tryRun(t.Context(), func(turn *toolrunner.Turn) {
+		c.Params.System = []anthropic.BetaTextBlockParam{{Text: "be brief"}}
+		c.Params.Tools = []anthropic.BetaToolUnionParam{{OfWebSearchTool20260209: &anthropic.BetaWebSearchTool20260209Param{}}}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkFaithful(t, c.srv, toolrunnertest.Reconfigured(1))
+	last := c.request(t, -1)
+	if got := string(last.Field("system")); !strings.Contains(got, "be brief") {
+		t.Errorf("system of the second request = %s", got)
+	}
+	if got := string(last.Field("tools")); !strings.Contains(got, "web_search") || !strings.Contains(got, `"work"`) {
+		t.Errorf("tools of the second request = %s, want web_search beside work", got)
+	}
+}
