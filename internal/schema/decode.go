@@ -113,7 +113,7 @@ func (f *fitter) fit(t reflect.Type, v *jsonValue) {
 		f.integer(v)
 	case t.Kind() == reflect.Interface:
 	case hasOwnJSON(t) || implements[encoding.TextUnmarshaler](t):
-		if v.kind == kindObject && isUnion(t) {
+		if isUnion(t) {
 			f.union(t, v)
 		}
 	case t.Kind() == reflect.Struct && v.kind == kindObject:
@@ -163,11 +163,15 @@ func (f *fitter) drop(member *jsonValue) {
 	f.edits = append(f.edits, edit{start: member.keyAt, end: member.keyAt + len(p.quoted()), text: `""`})
 }
 
-// union fits an object to the variant that it names.
+// union fits a value to the variant that it names.
 func (f *fitter) union(t reflect.Type, v *jsonValue) {
 	variants, err := variantsOf(t)
-	if err != nil {
-		return // decoding says so
+	switch {
+	case err != nil || v.kind == kindNull:
+		return // decoding says what is wrong
+	case v.kind != kindObject:
+		f.fault("expected object, got %s", summary(v))
+		return
 	}
 	variant, fault := pickVariant(variants, v)
 	if fault != "" {
