@@ -249,6 +249,9 @@ func (b *schemaBuilder) fieldSchema(f structField) (schema jsonValue, required b
 	if f.unsettable {
 		return schema, false, errors.New("is reached through an embedded pointer to an unexported struct, which cannot be decoded")
 	}
+	if f.outerTag != "" {
+		return schema, false, fmt.Errorf("jsonschema tag %q of the embedded struct: only \"-\" has a meaning there", f.outerTag)
+	}
 	if _, ok := f.tag.Lookup("jsonschema_extras"); ok {
 		return schema, false, errors.New("tag jsonschema_extras is not supported")
 	}
