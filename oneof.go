@@ -30,7 +30,7 @@ import "github.com/toolrunner/toolrunner/internal/schema"
 //
 // A Value of nil is null in JSON. It is what is left of a property that was not
 // given; tag the field as required if there must be one.
-type OneOf[I any, V interface{ Variants() map[string]I }] struct { //nolint:recvcheck // decoding needs a pointer, encoding must not
+type OneOf[I any, V interface{ Variants() map[string]I }] struct {
 	Value I
 }
 

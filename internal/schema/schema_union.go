@@ -46,7 +46,7 @@ func variantsOf(t reflect.Type) (variants []variant, err error) {
 			variants, err = nil, fmt.Errorf("the variants of %s: panic: %v", t, r)
 		}
 	}()
-	u, ok := reflect.New(t).Interface().(union)
+	u, ok := reflect.TypeAssert[union](reflect.New(t))
 	if !ok {
 		return nil, fmt.Errorf("%s has no variants", t)
 	}
