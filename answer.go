@@ -63,14 +63,17 @@ func (r *Runner) prepareCall(ctx context.Context, call *openCall, public *Call) 
 		r.log.notFound(ctx, public, available)
 		r.answer(call, notFound(call.use))
 		return plan{}, false
-	case tool.check != nil && r.Params.Validate == ValidateInput:
-		if err := tool.check(public.Input); err != nil {
+	case tool.schema != nil && r.Params.Validate != ValidateOff:
+		if r.Params.Validate == ValidateLenient {
+			public.Input = tool.schema.Unwrap(public.Input)
+		}
+		if err := tool.schema.Check(public.Input); err != nil {
 			r.log.refused(ctx, public, err)
 			r.answer(call, failedResult(nil, err))
 			return plan{}, false
 		}
 	}
-	public.readOnly = tool.readOnly
+	public.readOnly, public.unchecked = tool.readOnly, r.Params.Validate == ValidateOff
 	return plan{wrap(tool.handler, r.Params.Middleware), tool.timeout, tool.exclusive, tool.readOnly}, true
 }
 

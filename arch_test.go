@@ -23,6 +23,8 @@ var concepts = [][]string{
 	{"object.go"},
 	{"block.go"},
 	{"call.go"},
+	{"output.go"},
+	{"oneof.go"},
 	{"tool.go"},
 	{"dispatch.go"},
 	{"middleware.go"},

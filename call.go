@@ -25,15 +25,18 @@ type Call struct {
 	// Name is the name of the tool that the model asks for.
 	Name string
 	// Input is the input as the API sent it, byte for byte: numbers of any
-	// size, order of keys and all. It is valid JSON.
+	// size, order of keys and all. It is valid JSON. Only [ValidateLenient]
+	// changes it.
 	Input json.RawMessage
-	// Block is the tool_use block. Its Input is decoded and loses what Input keeps.
+	// Block is the tool_use block. Its Input is decoded and loses what Input keeps;
+	// it is always what the model wrote.
 	Block anthropic.BetaToolUseBlock
 	// Iteration is the number of the turn in its run, from 1. It is 0 for a call
 	// that was in the messages that the runner began with.
 	Iteration int
 
-	readOnly bool // of its tool
+	readOnly  bool // of its tool
+	unchecked bool // the input was not checked, and is decoded leniently
 }
 
 type callKey struct{}

@@ -68,6 +68,8 @@
 //	object.go        JSON objects as lists of members
 //	block.go         content blocks as they came
 //	call.go          what the model asks, and what it gets back
+//	output.go        what a typed tool returns, as a result
+//	oneof.go         interfaces in the input of typed tools
 //	tool.go          a definition and what answers its calls
 //	dispatch.go      a turn's calls, run; the only goroutines
 //	middleware.go    what goes around handlers

@@ -75,11 +75,22 @@ type Validation uint8
 
 const (
 	// ValidateInput, the default, checks input against the schema. A call that
-	// fails it is not run; the model reads what is wrong.
+	// fails it is not run; the model reads what is wrong. Raw tools ([NewRawTool])
+	// are not checked. A tool that is not ours is checked against the schema that
+	// it gives, of which only what is known to refuse input does; null is accepted
+	// for any property that may be missing.
 	ValidateInput Validation = iota
 	// ValidateOff runs every call whose input is a JSON object. Typed tools
-	// still fail on input that they cannot decode.
+	// decode it as far as their type goes: properties that may not be missing are
+	// zero, unknown ones are dropped, and bounds do not count. What does not fit
+	// the Go type, such as text for a number, still fails the call.
 	ValidateOff
+	// ValidateLenient is ValidateInput for models that write JSON into strings:
+	// where the schema wants an object, an array, a number or a boolean, and
+	// accepts no string, a string inside of the input that holds one is taken for
+	// it. The call gets the input without the strings; the history keeps what the
+	// model wrote.
+	ValidateLenient
 )
 
 const defaultConcurrency = 8
@@ -91,8 +102,8 @@ func (p *Params) validate() error {
 		return errors.New("Params.Model is empty")
 	case p.MaxConcurrency < 0:
 		return fmt.Errorf("Params.MaxConcurrency is %d; use 0 for the default, or a positive number", p.MaxConcurrency)
-	case p.Validate > ValidateOff:
-		return fmt.Errorf("Params.Validate is %d; use ValidateInput or ValidateOff", p.Validate)
+	case p.Validate > ValidateLenient:
+		return fmt.Errorf("Params.Validate is %d; use ValidateInput, ValidateOff or ValidateLenient", p.Validate)
 	case p.Thread.OfCreate != nil || p.Thread.OfContinue != nil:
 		return errors.New("Params.Thread is set; the runner sends the whole history, so leave it out")
 	case !reflect.ValueOf(p.Compaction).IsZero():

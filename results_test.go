@@ -134,7 +134,7 @@ func TestOutputsOfTypedTools(t *testing.T) {
 		{"number", typed(func() (int64, error) { return 9007199254740993, nil }), "9007199254740993", false},
 		{"nil slice", typed(func() ([]string, error) { return nil, nil }), "null", false},
 		{"nil *Result", typed(func() (*toolrunner.Result, error) { return (*toolrunner.Result)(nil), nil }), "", false},
-		{"nil any", typed(func() (any, error) { return none{}, nil }), "{}", false},
+		{"no fields", typed(func() (any, error) { return none{}, nil }), "{}", false},
 		{"*Result", typed(func() (*toolrunner.Result, error) { return toolrunner.ErrorResult("no"), nil }), "no", true},
 		{"block", typed(func() (content, error) { return text("block"), nil }), "block", false},
 		{"blocks", typed(func() ([]content, error) { return []content{text("a"), text("b")}, nil }), "ab", false},

@@ -57,11 +57,21 @@ var _ anthropic.BetaTool = (*Tool)(nil)
 // NewTool returns a tool whose input schema is derived from In, and whose input
 // is checked against it before run is called with it decoded.
 //
-// What run returns becomes the result: a string is a text block; a content block
-// or a slice of them goes as it is, and so does a *[Result]; anything else is
-// JSON in a text block.
+// What run returns becomes the result:
+//   - a string is a text block;
+//   - a content block of the SDK, a pointer to one, a
+//     [anthropic.BetaToolResultBlockParamContentUnion], a slice of those, and a
+//     [Result] or a pointer to one go as they are; nil has nothing to say;
+//   - []byte is told from its content: JPEG, PNG, GIF and WebP are an image, a PDF
+//     is a document, UTF-8 is text, and any other data fails the call;
+//   - an error fails the call, as if it had been returned as one;
+//   - anything else is JSON in a text block, with null for nil. Methods that
+//     encoding/json does not know, such as String, do not count. What has no JSON
+//     form (NaN, a value that contains itself) fails the call.
 //
-// NewTool panics if In has no schema: that is a fault of the program text.
+// NewTool panics if In has no schema: that is a fault of the program text. For
+// what In can be, see the guide docs/guide/typed-tools.md; for interfaces in it,
+// see [OneOf].
 func NewTool[In, Out any](name, description string, run func(ctx context.Context, input In) (Out, error)) *Tool {
 	tool, err := derivedTool(name, description, run)
 	if err != nil {
@@ -79,9 +89,14 @@ func derivedTool[In, Out any](name, description string, run func(context.Context
 	}
 	return &Tool{
 		Definition: definition(name, description, input.Param()),
-		Handler:    typedHandler(run, input.Decode),
-		schema:     input,
-		strict:     func() (*schema.Input, error) { return derive(true) },
+		Handler: typedHandler(run, func(call *Call, into any) error {
+			if call.unchecked {
+				return input.DecodeUnchecked(call.Input, into)
+			}
+			return input.Decode(call.Input, into)
+		}),
+		schema: input,
+		strict: func() (*schema.Input, error) { return derive(true) },
 	}, nil
 }
 
@@ -100,10 +115,10 @@ func definition(name, description string, input anthropic.BetaToolInputSchemaPar
 	return d
 }
 
-func typedHandler[In, Out any](run func(context.Context, In) (Out, error), decode func(json.RawMessage, any) error) Handler {
+func typedHandler[In, Out any](run func(context.Context, In) (Out, error), decode func(*Call, any) error) Handler {
 	return func(ctx context.Context, call *Call) (*Result, error) {
 		var input In
-		if err := decodeInto(call.Input, &input, decode); err != nil {
+		if err := decodeInto(call, &input, decode); err != nil {
 			return nil, err
 		}
 		output, err := run(ctx, input)
@@ -114,50 +129,21 @@ func typedHandler[In, Out any](run func(context.Context, In) (Out, error), decod
 	}
 }
 
-// decodeInto decodes input; raw bytes get it as it is.
-func decodeInto(input json.RawMessage, into any, decode func(json.RawMessage, any) error) error {
+// decodeInto decodes the input of a call; raw bytes get it as it is.
+func decodeInto(call *Call, into any, decode func(*Call, any) error) error {
 	switch into := into.(type) {
 	case *json.RawMessage:
-		*into = input
+		*into = call.Input
 	case *[]byte:
-		*into = input
+		*into = call.Input
 	default:
-		return decode(input, into)
+		return decode(call, into)
 	}
 	return nil
 }
 
-// resultOf turns what a typed handler returned into a result.
-func resultOf(output any) (*Result, error) {
-	if r := contentBeside(output); r != nil {
-		return r, nil
-	}
-	switch output := output.(type) {
-	case *Result:
-		return &Result{}, nil
-	case string:
-		return TextResult(output), nil
-	}
-	r, err := JSONResult(output)
-	if err != nil {
-		return nil, fmt.Errorf("the tool's result is not JSON: %w", err)
-	}
-	return r, nil
-}
-
-// contentBeside returns output where it is content in itself, which may then
-// stand beside an error; else nil.
-func contentBeside(output any) *Result {
-	switch output := output.(type) {
-	case *Result:
-		return output
-	case anthropic.BetaToolResultBlockParamContentUnion:
-		return &Result{Content: []anthropic.BetaToolResultBlockParamContentUnion{output}}
-	case []anthropic.BetaToolResultBlockParamContentUnion:
-		return &Result{Content: output}
-	}
-	return nil
-}
+// decodeOpen decodes input whose keys somebody else's schema names.
+func decodeOpen(call *Call, into any) error { return schema.DecodeOpen(call.Input, into) }
 
 // Name returns the name of the definition.
 func (t *Tool) Name() string { return t.Definition.Name }
@@ -252,7 +238,7 @@ func NewBetaToolFromBytes[T any](
 	if err != nil {
 		return nil, fmt.Errorf("toolrunner: tool %q: %w", name, err)
 	}
-	tool := &Tool{Definition: definition(name, description, input.Param()), Handler: typedHandler(handler, schema.DecodeOpen)}
+	tool := &Tool{Definition: definition(name, description, input.Param()), Handler: typedHandler(handler, decodeOpen)}
 	if !takesBytes[T]() {
 		tool.schema = input
 	}
@@ -268,7 +254,7 @@ func NewBetaTool[T any](
 	inputSchema anthropic.BetaToolInputSchemaParam,
 	handler func(context.Context, T) (anthropic.BetaToolResultBlockParamContentUnion, error),
 ) anthropic.BetaTool {
-	tool := &Tool{Definition: definition(name, description, inputSchema), Handler: typedHandler(handler, schema.DecodeOpen)}
+	tool := &Tool{Definition: definition(name, description, inputSchema), Handler: typedHandler(handler, decodeOpen)}
 	if !takesBytes[T]() {
 		tool.schema, tool.err = schema.FromParam(inputSchema)
 	}

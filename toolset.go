@@ -2,7 +2,6 @@ package toolrunner
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -28,7 +27,7 @@ type registered struct {
 	name       string
 	definition []byte // as sent
 	handler    Handler
-	check      func(json.RawMessage) error // nil: input is not checked
+	schema     *schema.Input // nil: input is not checked
 	timeout    time.Duration
 	readOnly   bool
 	exclusive  bool
@@ -150,21 +149,21 @@ func register(tool anthropic.BetaTool) (*registered, error) {
 	r := &registered{name: tool.Name()}
 	var d anthropic.BetaToolParam
 	if own, ok := tool.(*Tool); ok {
-		var input *schema.Input
 		var err error
-		if d, input, err = own.fitted(); err != nil {
+		if d, r.schema, err = own.fitted(); err != nil {
 			return nil, fmt.Errorf("tool %q: %w", r.name, err)
 		}
 		r.handler, r.timeout, r.readOnly, r.exclusive = own.Handler, own.Timeout, own.ReadOnly, own.Exclusive
 		if own.Handler == nil {
 			return nil, fmt.Errorf("tool %q has no Handler", r.name)
 		}
-		if input != nil {
-			r.check = input.Check
-		}
 	} else {
-		d = definition(r.name, tool.Description(), tool.InputSchema())
-		r.handler = foreignHandler(tool)
+		input, err := schema.FromParam(tool.InputSchema())
+		if err != nil {
+			return nil, fmt.Errorf("tool %q: %w", r.name, err)
+		}
+		d = definition(r.name, tool.Description(), input.Param())
+		r.handler, r.schema = foreignHandler(tool), input.Fair()
 	}
 	if !toolName.MatchString(r.name) {
 		return nil, fmt.Errorf("the name %q is not one that the Messages API accepts: use 1 to 128 letters, digits, underscores and hyphens", r.name)

@@ -25,6 +25,9 @@ func TestSchemaAndDecoderAgreeOnInputsThatAlmostFit(t *testing.T) {
 			if checked == nil && decoded != nil {
 				t.Fatalf("%s: check accepts %s, but decode: %v", typ, input, decoded)
 			}
+			if unwrapped := schema.Unwrap(input); checked == nil && string(unwrapped) != string(input) {
+				t.Fatalf("%s: %s fits, but is unwrapped to %s", typ, input, unwrapped)
+			}
 			if checked != nil {
 				continue
 			}
@@ -72,6 +75,12 @@ func (g inputs) value(schema *jsonValue, depth int) *jsonValue {
 	}
 	if enum := schema.get("enum"); enum != nil && !g.chance(5) {
 		return &enum.elems[g.rand.IntN(len(enum.elems))]
+	}
+	if choices := schema.get("anyOf"); choices != nil {
+		return g.value(&choices.elems[g.rand.IntN(len(choices.elems))], depth)
+	}
+	if is := schema.get("const"); is != nil && !g.chance(10) {
+		return is
 	}
 	typ := schema.get("type")
 	if typ != nil && typ.kind == kindArray {

@@ -26,7 +26,7 @@ func Decode(input json.RawMessage, into any) error {
 // DecodeOpen is Decode for a type beside a schema that somebody else wrote: which keys there may be, the schema says, and
 // as in encoding/json, a key goes to the field whose name it has but for case, or nowhere.
 func DecodeOpen(input json.RawMessage, into any) error {
-	return decodeWith(fitter{open: true}, input, into)
+	return decodeWith(fitter{keys: matchKeys}, input, into)
 }
 
 func decodeWith(f fitter, input json.RawMessage, into any) error {
@@ -34,11 +34,12 @@ func decodeWith(f fitter, input json.RawMessage, into any) error {
 	if err != nil {
 		return invalidJSON(err)
 	}
+	f.input = input
 	f.fit(reflect.TypeOf(into), &v)
 	if len(f.faults) > 0 {
 		return &Error{faults: f.faults, unlisted: f.unlisted}
 	}
-	decoder := json.NewDecoder(bytes.NewReader(f.apply(input)))
+	decoder := json.NewDecoder(bytes.NewReader(applyEdits(input, f.edits)))
 	decoder.UseNumber()
 	if err := decoder.Decode(into); err != nil {
 		return decodeError(err)
@@ -82,12 +83,23 @@ type edit struct {
 	text       string
 }
 
+// keyPolicy says what becomes of keys that have no field of exactly that name.
+type keyPolicy int
+
+const (
+	refuseKeys keyPolicy = iota
+	matchKeys            // as encoding/json does, to the field whose name differs in case only, or to nowhere
+	dropKeys
+)
+
 // fitter compares input with a Go type before encoding/json sees it, which is lenient about keys and strict about
 // numbers where JSON is the other way round.
 type fitter struct {
 	checker
+	input []byte
+	text  string // the input, once it is needed
 	edits []edit
-	open  bool       // unknown keys are no fault
+	keys  keyPolicy
 	known fieldTable // shared: only read
 	found fieldTable // what known lacks
 }
@@ -99,7 +111,11 @@ func (f *fitter) fit(t reflect.Type, v *jsonValue) {
 	switch {
 	case t == reflect.TypeFor[big.Int]() || isIntegerKind(t.Kind()) && !hasOwnJSON(t):
 		f.integer(v)
-	case t.Kind() == reflect.Interface || hasOwnJSON(t) || implements[encoding.TextUnmarshaler](t):
+	case t.Kind() == reflect.Interface:
+	case hasOwnJSON(t) || implements[encoding.TextUnmarshaler](t):
+		if isUnion(t) {
+			f.union(t, v)
+		}
 	case t.Kind() == reflect.Struct && v.kind == kindObject:
 		f.object(t, v)
 	case t.Kind() == reflect.Map && v.kind == kindObject:
@@ -125,15 +141,45 @@ func (f *fitter) object(t reflect.Type, v *jsonValue) {
 		member := &v.elems[i]
 		field, ok := fields[member.key]
 		switch {
-		case !ok && f.open:
+		case !ok && f.keys == matchKeys:
+		case !ok && f.keys == dropKeys:
+			f.drop(member)
 		case !ok:
 			f.faultAt(member.key, "unknown property; %s", knownFields(fields, member.key))
-		case indexOfKey(v.elems[:i], member.key) >= 0:
+		case f.keys != dropKeys && indexOfKey(v.elems[:i], member.key) >= 0:
 			f.faultAt(member.key, "given more than once")
 		case !field.quoted:
 			f.inside(pathStep{key: member.key}, field.typ, member)
 		}
 	}
+}
+
+// drop renames a key to one that no field has, so that encoding/json leaves the member out.
+func (f *fitter) drop(member *jsonValue) {
+	if f.text == "" {
+		f.text = string(f.input)
+	}
+	p := jsonParser{text: f.text, pos: member.keyAt}
+	f.edits = append(f.edits, edit{start: member.keyAt, end: member.keyAt + len(p.quoted()), text: `""`})
+}
+
+// union fits a value to the variant that it names.
+func (f *fitter) union(t reflect.Type, v *jsonValue) {
+	variants, err := variantsOf(t)
+	switch {
+	case err != nil || v.kind == kindNull:
+		return // decoding says what is wrong
+	case v.kind != kindObject:
+		f.fault("expected object, got %s", summary(v))
+		return
+	}
+	variant, fault := pickVariant(variants, v)
+	if fault != "" {
+		f.faultAt(discriminator, "%s", fault)
+		return
+	}
+	inner := v.withoutDiscriminator()
+	f.object(variant.typ, &inner)
 }
 
 func (f *fitter) fieldsOf(t reflect.Type) map[string]structField {
@@ -159,14 +205,14 @@ func (f *fitter) integer(v *jsonValue) {
 	}
 }
 
-// apply makes the edits, which are in the order of the input.
-func (f *fitter) apply(input []byte) []byte {
-	if len(f.edits) == 0 {
+// applyEdits makes edits that are in the order of the input.
+func applyEdits(input []byte, edits []edit) []byte {
+	if len(edits) == 0 {
 		return input
 	}
 	var out []byte
 	done := 0
-	for _, e := range f.edits {
+	for _, e := range edits {
 		out = append(append(out, input[done:e.start]...), e.text...)
 		done = e.end
 	}

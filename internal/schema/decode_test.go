@@ -111,6 +111,8 @@ var fuzzTypes = []reflect.Type{
 	reflect.TypeFor[pingNode](),
 	reflect.TypeFor[mapNode](),
 	reflect.TypeFor[page[page[int]]](),
+	reflect.TypeFor[picture](),
+	reflect.TypeFor[flatInput](),
 	reflect.TypeFor[struct{}](),
 	reflect.TypeFor[any](),
 	reflect.TypeFor[json.RawMessage](),
@@ -204,6 +206,10 @@ func FuzzSchemaAndDecoderAgree(f *testing.F) {
 		}
 		if checked == nil && decoded != nil {
 			t.Fatalf("%s: check accepts %s, but Decode: %v", fuzzTypes[which], input, decoded)
+		}
+		unwrapped := schemas[which].Unwrap(json.RawMessage(input))
+		if checked == nil && string(unwrapped) != input || json.Valid([]byte(input)) != json.Valid(unwrapped) {
+			t.Fatalf("%s: %s is unwrapped to %s; check: %v", fuzzTypes[which], input, unwrapped, checked)
 		}
 		if checked != nil && len(checked.Error()) > 4096 {
 			t.Errorf("fault text of %d bytes", len(checked.Error()))

@@ -21,6 +21,7 @@ const (
 type jsonValue struct { //nolint:recvcheck // as and clone make copies, the others work in place
 	kind  byte
 	key   string      // the key that it has in the object around it
+	keyAt int         // where that key starts in the parsed text
 	raw   string      // the text of a scalar
 	start int         // where raw starts in the parsed text
 	elems []jsonValue // members of an object, items of an array
@@ -225,7 +226,7 @@ func (p *jsonParser) elements(v *jsonValue) {
 			p.pos++
 			continue
 		}
-		key := ""
+		key, keyAt := "", p.pos
 		if v.kind == kindObject {
 			key = unquoteJSON(p.quoted())
 			p.space()
@@ -234,7 +235,9 @@ func (p *jsonParser) elements(v *jsonValue) {
 		if v.elems == nil {
 			v.elems = make([]jsonValue, 0, 4)
 		}
-		v.elems = append(v.elems, p.value().as(key))
+		elem := p.value().as(key)
+		elem.keyAt = keyAt
+		v.elems = append(v.elems, elem)
 	}
 }
 

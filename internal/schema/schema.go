@@ -24,9 +24,9 @@ var propertyKey = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 type Input struct {
 	text  json.RawMessage
 	rules *rule
-	// fromType is set for the schema of a Go type, where null stands for an optional property that is not given.
-	fromType bool
-	fields   fieldTable
+	// nullIsAbsent has null stand for an optional property that is not given.
+	nullIsAbsent bool
+	fields       fieldTable // of the Go type that the schema was made from
 }
 
 // For makes the schema of a Go type: what encoding/json reads into it, and what its tags add.
@@ -65,7 +65,7 @@ func For(t reflect.Type, strict bool) (*Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Input{text: text, rules: rules, fromType: true, fields: b.fields}, nil
+	return &Input{text: text, rules: rules, nullIsAbsent: true, fields: b.fields}, nil
 }
 
 // FromJSON takes a schema that somebody wrote. It stays as it is but for white space and $schema, which only
@@ -161,7 +161,7 @@ func (s *Input) Check(input json.RawMessage) error {
 	if err != nil {
 		return invalidJSON(err)
 	}
-	c := checker{nullIsAbsent: s.fromType}
+	c := checker{nullIsAbsent: s.nullIsAbsent}
 	c.value(s.rules, &v)
 	if len(c.faults) == 0 {
 		return nil
@@ -169,7 +169,21 @@ func (s *Input) Check(input json.RawMessage) error {
 	return &Error{faults: c.faults, unlisted: c.unlisted}
 }
 
+// Fair returns the schema for the check of a tool that is not ours. Such tools are mostly written for a decoder that
+// takes null for a property that is not given, so that is no fault.
+func (s *Input) Fair() *Input {
+	fair := *s
+	fair.nullIsAbsent = true
+	return &fair
+}
+
 // Decode is Decode for a value of the type that the schema was made from, without looking at the type each time.
 func (s *Input) Decode(input json.RawMessage, into any) error {
 	return decodeWith(fitter{known: s.fields}, input, into)
+}
+
+// DecodeUnchecked is Decode for input that was not checked: keys that have no field of exactly that name are dropped, and
+// of a key given twice the last one counts.
+func (s *Input) DecodeUnchecked(input json.RawMessage, into any) error {
+	return decodeWith(fitter{known: s.fields, keys: dropKeys}, input, into)
 }

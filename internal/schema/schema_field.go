@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"strings"
@@ -18,10 +19,12 @@ type structField struct {
 	index  []int // the path through embedded structs
 	// unsettable: reached through an embedded pointer to an unexported struct, which a decoder cannot allocate.
 	unsettable bool
+	outerTag   string // the jsonschema tag of an embedded struct that the field is in
 }
 
-// hidden reports whether the field is kept out of the schema, and so out of the input, by jsonschema:"-".
-func (f structField) hidden() bool { return f.tag.Get("jsonschema") == "-" }
+// hidden reports whether the field is kept out of the schema, and so out of the input, by jsonschema:"-" at itself or at
+// an embedded struct around it.
+func (f structField) hidden() bool { return f.tag.Get("jsonschema") == "-" || f.outerTag == "-" }
 
 // fieldTable holds the fields of structs that belong to the input, by their JSON names.
 type fieldTable map[reflect.Type]map[string]structField
@@ -42,6 +45,7 @@ type embedded struct {
 	typ        reflect.Type
 	index      []int
 	unsettable bool
+	tag        string // jsonschema, at this struct or one around it
 }
 
 // structFields lists the fields that encoding/json reads and writes, in the order of the declaration.
@@ -96,12 +100,13 @@ func ownFields(e embedded) (fields []structField, inner []embedded) {
 		index := append(slices.Clone(e.index), i)
 		if name == "" && sf.Anonymous && elem.Kind() == reflect.Struct {
 			unsettable := e.unsettable || sf.Type.Kind() == reflect.Pointer && !sf.IsExported()
-			inner = append(inner, embedded{typ: elem, index: index, unsettable: unsettable})
+			tag := cmp.Or(e.tag, sf.Tag.Get("jsonschema"))
+			inner = append(inner, embedded{typ: elem, index: index, unsettable: unsettable, tag: tag})
 			continue
 		}
 		f := structField{
 			name: name, goName: sf.Name, typ: sf.Type, tag: sf.Tag, index: index,
-			tagged: name != "", unsettable: e.unsettable,
+			tagged: name != "", unsettable: e.unsettable, outerTag: e.tag,
 			quoted: slices.Contains(strings.Split(options, ","), "string") && isQuotable(sf.Type),
 		}
 		if !f.tagged {

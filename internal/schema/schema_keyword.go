@@ -59,8 +59,11 @@ func makeNullable(schema *jsonValue) {
 	composed := slices.ContainsFunc(schema.elems, func(m jsonValue) bool {
 		return slices.Contains([]string{"$ref", "const", "allOf", "anyOf", "oneOf"}, m.key)
 	})
+	alternatives := schema.get("anyOf")
 	switch {
 	case len(schema.elems) == 0 || typesOfValue(typ).has(typeNull):
+	case alternatives != nil && typ == nil && isPlainChoice(schema):
+		alternatives.elems = append(slices.Clone(alternatives.elems), ofType("null"))
 	case typ != nil && !composed:
 		types := jsonArray(slices.Clone(typ.elems)...)
 		if typ.kind == kindString {
@@ -81,6 +84,13 @@ func makeNullable(schema *jsonValue) {
 		outer.set("anyOf", jsonArray(inner, ofType("null")))
 		*schema = outer
 	}
+}
+
+// isPlainChoice reports whether a schema is a list of alternatives and words about it, and nothing else.
+func isPlainChoice(schema *jsonValue) bool {
+	return !slices.ContainsFunc(schema.elems, func(m jsonValue) bool {
+		return !slices.Contains([]string{"anyOf", "title", "description", "default", "examples", "deprecated"}, m.key)
+	})
 }
 
 // keywordRank is the place of a keyword in a schema made from a Go type, whatever order the tags are in.

@@ -39,6 +39,9 @@ func TestATypeWithoutASchemaIsRefusedByName(t *testing.T) {
 		{"embedded pointer to an unexported struct", reflect.TypeFor[struct{ *base }](), []string{".ID", "unexported"}},
 		{"pointer to itself", reflect.TypeFor[struct{ L loop }](), []string{"without an end"}},
 		{"size", reflect.TypeFor[struct{ A, B, C, D, E, F, G, H, I, J []wider }](), []string{"more than 5000 parts"}},
+		{"tag at an embedded struct", reflect.TypeFor[struct {
+			Shared `jsonschema:"required"`
+		}](), []string{".Name", `"required" of the embedded struct`}},
 		{"name of a property", reflect.TypeFor[struct {
 			A int `json:"a b"`
 		}](), []string{`"a b"`}},

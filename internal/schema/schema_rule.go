@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -35,9 +36,9 @@ type rule struct {
 
 	ref    *rule
 	allOf  []*rule
-	anyOf  []*rule // oneOf as well: see compileSchema
-	oneOf  []*rule
-	nested bool // the depth-first search of checkLoops
+	anyOf  *choice
+	oneOf  *choice // as anyOf: see compileSchema
+	nested bool    // the depth-first search of checkLoops
 	done   bool
 }
 
@@ -62,6 +63,8 @@ type limit struct {
 type schemaCompiler struct {
 	root jsonValue
 	refs map[string]*rule
+	// choices are completed when all rules are compiled.
+	choices []*choice
 	// assertFormats makes date-time and base64 count, which JSON Schema leaves to the reader: for schemas made from Go
 	// types, whose decoder insists on them.
 	assertFormats bool
@@ -79,6 +82,9 @@ func compileSchema(root jsonValue, assertFormats bool) (*rule, error) {
 		if target.loops() {
 			return nil, fmt.Errorf("a $ref leads back to itself without an end")
 		}
+	}
+	for _, alternatives := range c.choices {
+		alternatives.findKey()
 	}
 	return r, nil
 }
@@ -184,9 +190,9 @@ func (c *schemaCompiler) keyword(r *rule, k *jsonValue) (err error) {
 	case "allOf":
 		r.allOf, err = c.list(k)
 	case "anyOf":
-		r.anyOf, err = c.list(k)
+		r.anyOf, err = c.choice(k)
 	case "oneOf":
-		r.oneOf, err = c.list(k)
+		r.oneOf, err = c.choice(k)
 	default:
 		return c.container(r, k)
 	}
@@ -367,12 +373,11 @@ func (r *rule) loops() bool {
 	if r.ref != nil && r.ref.loops() {
 		return true
 	}
-	for _, branches := range [][]*rule{r.allOf, r.anyOf, r.oneOf} {
-		for _, branch := range branches {
-			if branch.loops() {
-				return true
-			}
+	branches := slices.Clone(r.allOf)
+	for _, alternatives := range []*choice{r.anyOf, r.oneOf} {
+		if alternatives != nil {
+			branches = append(branches, alternatives.branches...)
 		}
 	}
-	return false
+	return slices.ContainsFunc(branches, (*rule).loops)
 }

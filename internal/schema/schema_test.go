@@ -228,6 +228,10 @@ func TestASchemaSaysWhatTheGoTypeMeans(t *testing.T) {
 			Own int `json:"own"`
 		}](), `{"type":"object","properties":{"id":{"type":"integer"},"note":{"type":"string"},"Deep":{"type":"integer"},"own":{"type":"integer"}},` +
 			`"required":["id"],"additionalProperties":false}`},
+		{"B065: an embedded struct can be hidden, and hides as before", reflect.TypeFor[struct {
+			Shared `jsonschema:"-"`
+			Other
+		}](), `{"type":"object","properties":{"Extra":{"type":"boolean"}}` + closed},
 		{"B065: an embedded struct with a name is a field", reflect.TypeFor[struct {
 			Shared `json:"shared"`
 		}](), `{"type":"object","properties":{"shared":{"type":"object","properties":{"Name":{"type":"string"},"Only":{"type":"string"}},` +

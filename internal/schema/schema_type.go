@@ -57,6 +57,9 @@ func (b *schemaBuilder) document(t reflect.Type) (jsonValue, error) {
 		schema = b.defs.get(name).clone()
 	}
 	schema.key = ""
+	if schema.get("anyOf") != nil {
+		return schema, fmt.Errorf("%s is one of several: the API does not accept that at the top, so put it into a field of a struct", t)
+	}
 	if typ := schema.get("type").text(); typ != "object" {
 		return schema, fmt.Errorf("%s has a schema of type %q: the input of a tool is an object", t, typ)
 	}
@@ -101,7 +104,7 @@ func (b *schemaBuilder) schema(t reflect.Type) (jsonValue, error) {
 // definitionName is the name of the type in letters that need no escape, made unique by a number.
 func (b *schemaBuilder) definitionName(t reflect.Type) string {
 	var clean strings.Builder
-	for _, word := range strings.FieldsFunc(t.Name(), func(r rune) bool { return strings.ContainsRune("[],*(){}; ", r) }) {
+	for _, word := range strings.FieldsFunc(unionName(t), func(r rune) bool { return strings.ContainsRune("[],*(){}; ", r) }) {
 		word = word[strings.LastIndexByte(word, '/')+1:]
 		word = word[strings.LastIndexByte(word, '.')+1:]
 		if clean.Len() > 0 {
@@ -139,6 +142,9 @@ func (b *schemaBuilder) describe(t reflect.Type) (jsonValue, error) {
 	}
 	if t.Kind() == reflect.Pointer {
 		return b.schema(t.Elem())
+	}
+	if isUnion(t) {
+		return b.describeUnion(t)
 	}
 	if schema, ok, err := selfDescribed(t); ok || err != nil {
 		return schema, err
@@ -183,7 +189,7 @@ func (b *schemaBuilder) describeKind(t reflect.Type) (jsonValue, error) {
 	case k == reflect.Struct:
 		return b.describeStruct(t)
 	case k == reflect.Interface:
-		return jsonValue{}, fmt.Errorf("interface type %s has no schema", t)
+		return jsonValue{}, fmt.Errorf("interface type %s has no schema: a OneOf lists what it can hold", t)
 	}
 	return jsonValue{}, fmt.Errorf("type %s has no JSON form", t)
 }
@@ -242,6 +248,9 @@ func (b *schemaBuilder) describeStruct(t reflect.Type) (jsonValue, error) {
 func (b *schemaBuilder) fieldSchema(f structField) (schema jsonValue, required bool, err error) {
 	if f.unsettable {
 		return schema, false, errors.New("is reached through an embedded pointer to an unexported struct, which cannot be decoded")
+	}
+	if f.outerTag != "" {
+		return schema, false, fmt.Errorf("jsonschema tag %q of the embedded struct: only \"-\" has a meaning there", f.outerTag)
 	}
 	if _, ok := f.tag.Lookup("jsonschema_extras"); ok {
 		return schema, false, errors.New("tag jsonschema_extras is not supported")

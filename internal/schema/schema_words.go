@@ -2,7 +2,6 @@ package schema
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -12,15 +11,13 @@ func (r *rule) expected() string {
 	if r == nil {
 		return "any value"
 	}
-	branches := append(slices.Clip(r.anyOf), r.oneOf...)
-	if r.types != 0 || r.enum != nil || len(branches) == 0 {
+	switch {
+	case r.types != 0 || r.enum != nil || r.anyOf == nil && r.oneOf == nil:
 		return r.plainly()
+	case r.anyOf != nil:
+		return r.anyOf.expected((*rule).plainly)
 	}
-	var texts []string
-	for _, branch := range branches {
-		texts = append(texts, branch.behindRef().plainly())
-	}
-	return abbreviate(strings.Join(texts, "; or "), 200)
+	return r.oneOf.expected((*rule).plainly)
 }
 
 // plainly is expected for a rule without alternatives.

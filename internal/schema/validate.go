@@ -49,7 +49,7 @@ func (c *checker) value(r *rule, v *jsonValue) {
 		c.value(r.ref, v)
 	}
 	if r.types != 0 && !r.types.allow(v) {
-		c.wrongType(r, v)
+		c.fault("expected %s, got %s%s", r.expected(), summary(v), hint(r, v))
 		return
 	}
 	if r.enum != nil && !r.lists(v) {
@@ -69,18 +69,8 @@ func (c *checker) value(r *rule, v *jsonValue) {
 	for _, part := range r.allOf {
 		c.value(part, v)
 	}
-	c.alternatives(r.anyOf, v)
-	c.alternatives(r.oneOf, v)
-}
-
-func (c *checker) wrongType(r *rule, v *jsonValue) {
-	hint := ""
-	if v.kind == kindString && !r.types.has(typeString) {
-		if inner, err := parseJSON([]byte(v.text())); err == nil && r.types.allow(&inner) {
-			hint = "; give the value itself, not a string that contains it"
-		}
-	}
-	c.fault("expected %s, got %s%s", r.expected(), summary(v), hint)
+	c.choice(r.anyOf, v)
+	c.choice(r.oneOf, v)
 }
 
 func (r *rule) lists(v *jsonValue) bool {
@@ -252,46 +242,6 @@ func (c *checker) unknownMember(r *rule, member *jsonValue) {
 		return
 	}
 	c.faultAt(member.key, "unknown property; %s", r.known(member.key))
-}
-
-// alternatives wants one of several rules to accept the value. If none does, the model hears what the only rule for
-// values of that type has against it, or else what is accepted in general.
-func (c *checker) alternatives(rules []*rule, v *jsonValue) {
-	if len(rules) == 0 {
-		return
-	}
-	outer := *c
-	var likely []string
-	candidates, unlisted := 0, 0
-	for _, r := range rules {
-		c.faults, c.unlisted = nil, 0
-		c.value(r, v)
-		if len(c.faults) == 0 {
-			c.faults, c.unlisted = outer.faults, outer.unlisted
-			return
-		}
-		if t := r.behindRef().types; t == 0 || t.allow(v) {
-			candidates++
-			likely, unlisted = c.faults, c.unlisted
-		}
-	}
-	c.faults, c.unlisted = outer.faults, outer.unlisted
-	if candidates == 1 {
-		for _, fault := range likely {
-			if len(c.faults) < maxFaults {
-				c.faults = append(c.faults, fault)
-			} else {
-				c.unlisted++
-			}
-		}
-		c.unlisted += unlisted
-		return
-	}
-	var accepted []string
-	for _, r := range rules {
-		accepted = append(accepted, r.expected())
-	}
-	c.fault("expected %s, got %s", abbreviate(strings.Join(accepted, "; or "), 200), summary(v))
 }
 
 func countRange(low, high int) string {
