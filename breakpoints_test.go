@@ -38,7 +38,7 @@ func markResults(t *testing.T) func(turn *toolrunner.Turn) {
 func breakpointsIn(q *toolrunnertest.Request) string {
 	var counts strings.Builder
 	for _, m := range q.Messages() {
-		counts.WriteString(fmt.Sprint(strings.Count(string(m), breakpoint)))
+		fmt.Fprint(&counts, strings.Count(string(m), breakpoint))
 	}
 	return counts.String()
 }
