@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
+	"github.com/anthropics/anthropic-sdk-go/v2/packages/param"
 
 	"github.com/toolrunner/toolrunner"
 )
@@ -53,5 +54,48 @@ func TestExecuteInsideAHandlerTakesTheInputItIsGiven(t *testing.T) {
 	}
 	if seen == nil || string(seen.Input) != `{"n":1}` || seen.Name != "raw" || seen.ID != "a" {
 		t.Errorf("the inner handler got %+v, want its own name and input and the id of the outer call", seen)
+	}
+}
+
+type foreignBomb struct{}
+
+func (foreignBomb) MarshalJSON() ([]byte, error) { panic("boom") }
+
+// Promise 6: code of the caller that encodes a value may panic like a handler.
+func TestAPanicInMarshalJSONEndsNoProcess(t *testing.T) {
+	withExtra := &anthropic.BetaTextBlockParam{Text: "x"}
+	withExtra.SetExtraFields(map[string]any{"extra": foreignBomb{}})
+	contents := map[string]anthropic.BetaToolResultBlockParamContentUnion{
+		"in place of a block": param.Override[anthropic.BetaToolResultBlockParamContentUnion](foreignBomb{}),
+		"in a block":          {OfText: withExtra},
+	}
+	for name, content := range contents {
+		t.Run(name, func(t *testing.T) {
+			tools := foreignRaw(func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
+				return &toolrunner.Result{Content: []anthropic.BetaToolResultBlockParamContentUnion{content}}, nil
+			})
+			runner := foreignRunner(t, newForeignAPI(t, foreignOneCall(`{}`)...), tools, nil)
+			if _, err := runner.RunToCompletion(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			history := foreignHistory(t, runner)
+			if !strings.Contains(history, "Error: the tool failed unexpectedly.") || strings.Contains(history, "boom") {
+				t.Errorf("the history is %s, want a failed result that does not tell why", history)
+			}
+		})
+	}
+	runner := foreignRunner(t, newForeignAPI(t), nil, nil)
+	block := anthropic.BetaContentBlockParamUnion{OfText: withExtra}
+	for name, message := range map[string]anthropic.BetaMessageParam{
+		"block":   anthropic.NewBetaUserMessage(block),
+		"message": param.Override[anthropic.BetaMessageParam](foreignBomb{}),
+	} {
+		if err := runner.AppendMessages(message); err == nil {
+			t.Errorf("%s: AppendMessages() = nil, want an error", name)
+		}
+	}
+	bomb := param.Override[anthropic.BetaToolUnionParam](foreignBomb{})
+	if err := runner.AddToolParams(bomb); err == nil {
+		t.Error("AddToolParams() = nil, want an error")
 	}
 }

@@ -300,7 +300,7 @@ func encodeDefinition(d anthropic.BetaToolParam) ([]byte, error) {
 }
 
 func encodeTool(tool json.Marshaler) ([]byte, error) {
-	data, err := tool.MarshalJSON()
+	data, err := encodeJSON(tool)
 	if err != nil {
 		return nil, fmt.Errorf("the definition cannot be encoded: %w", err)
 	}
