@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
+	"github.com/anthropics/anthropic-sdk-go/v2/option"
 	"github.com/anthropics/anthropic-sdk-go/v2/packages/param"
 
 	"github.com/toolrunner/toolrunner"
@@ -97,5 +98,27 @@ func TestAPanicInMarshalJSONEndsNoProcess(t *testing.T) {
 	bomb := param.Override[anthropic.BetaToolUnionParam](foreignBomb{})
 	if err := runner.AddToolParams(bomb); err == nil {
 		t.Error("AddToolParams() = nil, want an error")
+	}
+}
+
+// A tool choice that is set while the reply streams was not sent with it: it
+// forces the next request.
+func TestAToolChoiceSetWhileStreamingForcesTheNextRequest(t *testing.T) {
+	api := newForeignAPI(t, foreignOneCall(`{}`)...)
+	var bodies []string
+	tools := foreignRaw(func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) { return nil, nil })
+	runner := foreignRunner(t, api, tools, func(p *toolrunner.Params) {
+		p.RequestOptions = []option.RequestOption{foreignTap(&bodies)}
+	})
+	for turn, err := range runner.AllStreaming(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if turn.Iteration() == 1 {
+			runner.Params.ToolChoice = anthropic.BetaToolChoiceUnionParam{OfAny: &anthropic.BetaToolChoiceAnyParam{}}
+		}
+	}
+	if len(bodies) != 2 || !strings.Contains(bodies[1], `"tool_choice":{"type":"any"}`) {
+		t.Errorf("the requests are %q, want the choice in the second", bodies)
 	}
 }
