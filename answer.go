@@ -32,17 +32,18 @@ func (r *Runner) runCalls(ctx context.Context, calls []*openCall) error {
 	jobs := make([]job, len(calls))
 	for i, call := range calls {
 		public := call.public()
+		logged := *public // the handler may change its own
 		jobs[i] = job{
 			call:    public,
 			prepare: func() (plan, bool) { return r.prepareCall(ctx, call, public) },
 			started: func(p plan) {
-				r.log.started(ctx, public)
+				r.log.started(ctx, &logged)
 				r.mu.Lock()
 				defer r.mu.Unlock()
 				r.loop.started(call, p.repeat)
 			},
 			finished: func(c completion) {
-				r.log.finished(ctx, public, c)
+				r.log.finished(ctx, &logged, c)
 				if c.result != nil {
 					r.answer(call, c.result)
 				}

@@ -1,8 +1,10 @@
 package toolrunner_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -120,5 +122,23 @@ func TestAToolChoiceSetWhileStreamingForcesTheNextRequest(t *testing.T) {
 	}
 	if len(bodies) != 2 || !strings.Contains(bodies[1], `"tool_choice":{"type":"any"}`) {
 		t.Errorf("the requests are %q, want the choice in the second", bodies)
+	}
+}
+
+// Call: "changing it changes nothing else", not the records of the call either.
+func TestAHandlerThatChangesItsCallChangesNoRecord(t *testing.T) {
+	var records bytes.Buffer
+	tools := foreignRaw(func(_ context.Context, call *toolrunner.Call) (*toolrunner.Result, error) {
+		call.ID, call.Name, call.Iteration = "mine", "mine", 77
+		return nil, nil
+	})
+	runner := foreignRunner(t, newForeignAPI(t, foreignOneCall(`{}`)...), tools, func(p *toolrunner.Params) {
+		p.Logger = slog.New(slog.NewTextHandler(&records, nil))
+	})
+	if _, err := runner.RunToCompletion(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(records.String(), `"tool call ended" tool=work call_id=a iteration=1`) {
+		t.Errorf("the records are\n%s", &records)
 	}
 }
