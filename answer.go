@@ -36,11 +36,12 @@ func (r *Runner) runCalls(ctx context.Context, calls []*openCall) error {
 		jobs[i] = job{
 			call:    public,
 			prepare: func() (plan, bool) { return r.prepareCall(ctx, call, public) },
-			started: func(p plan) {
+			started: func(p plan) bool {
+				if !r.start(call, p) {
+					return false
+				}
 				r.log.started(ctx, &logged)
-				r.mu.Lock()
-				defer r.mu.Unlock()
-				r.loop.started(call, p.repeat)
+				return true
 			},
 			finished: func(c completion) {
 				r.log.finished(ctx, &logged, c)
@@ -87,6 +88,13 @@ func (r *Runner) lookup(call *openCall) (tool *registered, available []string, w
 		available = r.loop.tools.names(r.loop.history.changes, r.loop.queue.changes)
 	}
 	return tool, available, call.state == callWaiting
+}
+
+// start reports whether a call still waits for its tool, which then is to run.
+func (r *Runner) start(call *openCall, p plan) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.loop.started(call, p.repeat)
 }
 
 func (r *Runner) answer(call *openCall, result *Result) {

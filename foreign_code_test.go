@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"log/slog"
 	"strings"
 	"testing"
@@ -140,5 +141,52 @@ func TestAHandlerThatChangesItsCallChangesNoRecord(t *testing.T) {
 	}
 	if !strings.Contains(records.String(), `"tool call ended" tool=work call_id=a iteration=1`) {
 		t.Errorf("the records are\n%s", &records)
+	}
+}
+
+// foreignAnswers answers the call a by hand, when the record comes that says its
+// check has failed: between the look at the call and its result.
+type foreignAnswers struct {
+	slog.Handler
+
+	on   string
+	then func()
+}
+
+func (h foreignAnswers) Handle(_ context.Context, r slog.Record) error {
+	if r.Message == h.on {
+		h.then()
+	}
+	return nil
+}
+
+// AppendMessages: a result that is taken for a call which has not started is the
+// one that is sent, at whatever moment it comes.
+func TestAResultThatWasTakenIsSent(t *testing.T) {
+	tests := []struct{ name, on, tool string }{
+		{"while the tool is looked up", "tool not found", "nothing"},
+		{"while the input is checked", "tool call failed", "typed"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			api := newForeignAPI(t, foreignMessage("m1", "tool_use", foreignCall("a", test.tool, `{"n":"x"}`)), foreignMessage("m2", "end_turn", foreignText("done")))
+			typed := toolrunner.NewTool("typed", "", func(_ context.Context, in struct {
+				N int `json:"n"`
+			}) (int, error) {
+				return in.N, nil
+			})
+			var runner *toolrunner.Runner
+			var refused error
+			handler := foreignAnswers{slog.NewTextHandler(io.Discard, nil), test.on, func() {
+				refused = runner.AppendMessages(anthropic.NewBetaUserMessage(anthropic.NewBetaToolResultBlock("a", "by hand", false)))
+			}}
+			runner = foreignRunner(t, api, []anthropic.BetaTool{typed}, func(p *toolrunner.Params) { p.Logger = slog.New(handler) })
+			if _, err := runner.RunToCompletion(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if history := foreignHistory(t, runner); refused != nil || !strings.Contains(history, "by hand") {
+				t.Errorf("AppendMessages() = %v, and the history is %s; want the result that was taken", refused, history)
+			}
+		})
 	}
 }
