@@ -32,17 +32,19 @@ func (r *Runner) runCalls(ctx context.Context, calls []*openCall) error {
 	jobs := make([]job, len(calls))
 	for i, call := range calls {
 		public := call.public()
+		logged := *public // the handler may change its own
 		jobs[i] = job{
 			call:    public,
 			prepare: func() (plan, bool) { return r.prepareCall(ctx, call, public) },
-			started: func(p plan) {
-				r.log.started(ctx, public)
-				r.mu.Lock()
-				defer r.mu.Unlock()
-				r.loop.started(call, p.repeat)
+			started: func(p plan) bool {
+				if !r.start(call, p) {
+					return false
+				}
+				r.log.started(ctx, &logged)
+				return true
 			},
 			finished: func(c completion) {
-				r.log.finished(ctx, public, c)
+				r.log.finished(ctx, &logged, c)
 				if c.result != nil {
 					r.answer(call, c.result)
 				}
@@ -89,6 +91,13 @@ func (r *Runner) lookup(call *openCall) (tool *registered, available []string, w
 		available = r.loop.tools.names(r.loop.history.changes, r.loop.queue.changes)
 	}
 	return tool, available, call.state == callWaiting
+}
+
+// start reports whether a call still waits for its tool, which then is to run.
+func (r *Runner) start(call *openCall, p plan) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.loop.started(call, p.repeat)
 }
 
 func (r *Runner) answer(call *openCall, result *Result) {

@@ -231,7 +231,7 @@ func (r *Result) appendBlock(dst []byte, use toolUse) ([]byte, error) {
 		dst = append(dst, `,"is_error":true`...)
 	}
 	if !isZeroCacheControl(r.CacheControl) {
-		control, err := r.CacheControl.MarshalJSON()
+		control, err := encodeJSON(r.CacheControl)
 		if err != nil {
 			return nil, err
 		}
@@ -252,7 +252,7 @@ func encodeContent(c anthropic.BetaToolResultBlockParamContentUnion) ([]byte, er
 			}
 		}
 	}
-	block, err := c.MarshalJSON()
+	block, err := encodeJSON(c)
 	if err != nil {
 		return nil, err
 	}

@@ -62,7 +62,7 @@ func defaultCompaction() anthropic.BetaCompactionConfigUnionParam {
 // checkCompactable reports parameters beside which the API cannot compact on
 // demand: it would take the compaction, and refuse the next request.
 func checkCompactable(p *anthropic.BetaMessageNewParams) error {
-	data, err := p.ContextManagement.MarshalJSON()
+	data, err := encodeJSON(p.ContextManagement)
 	if err != nil {
 		return fmt.Errorf("Params.ContextManagement: %w", err)
 	}

@@ -19,7 +19,7 @@ type job struct {
 	// prepare says how the call is to be run. It is called when there is room for
 	// it, perhaps more than once, and reports false if it has been answered.
 	prepare  func() (plan, bool)
-	started  func(plan)       // called before the handler is
+	started  func(plan) bool  // called before the handler is, which is not if it reports false
 	finished func(completion) // called with what became of the call
 }
 
@@ -60,8 +60,7 @@ func dispatch(ctx context.Context, jobs []job, limit int) error {
 			if ok && running > 0 && (alone || p.exclusive) {
 				break
 			}
-			if ok {
-				j.started(p)
+			if ok && j.started(p) {
 				launch(run, j.call, p, next, completions)
 				alone = p.exclusive
 				running++

@@ -138,13 +138,13 @@ func (e *abortError) Error() string {
 
 func (e *abortError) Unwrap() error { return e.err }
 
-// panicError is the private cause of a call whose handler panicked.
+// panicError is the private cause of a call whose handler, or result, panicked.
 type panicError struct {
 	value any
 	stack []byte
 }
 
-func (e *panicError) Error() string { return fmt.Sprintf("the tool panicked: %v", e.value) }
+func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 
 // errGoexit is the private cause of a call whose handler ended its goroutine.
 var errGoexit = errors.New("the tool ended its goroutine")

@@ -67,7 +67,7 @@ func (r *Runner) prepare(ctx context.Context, s step, turn *Turn, streaming bool
 	if err != nil {
 		return nil, err
 	}
-	turn.request, turn.compacts = req, s.kind == stepCompact
+	turn.request, turn.compacts, turn.forced = req, s.kind == stepCompact, r.Params.forced()
 	if dropped > 0 {
 		r.log.dropped(ctx, dropped)
 	}
@@ -224,7 +224,7 @@ func (r *Runner) receive(turn *Turn, raw []byte) (*reply, error) {
 		}
 	}
 	if len(turn.calls) > 0 {
-		r.loop.choice = r.Params.forced()
+		r.loop.choice = turn.forced
 	}
 	r.last = turn.BetaMessage
 	return reply, nil

@@ -76,7 +76,7 @@ func TestAFailedCallIsOneRecord(t *testing.T) {
 		{name: "result", err: "the tool returned a failed result", handler: func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
 			return toolrunner.ErrorResult("what the model reads"), nil
 		}},
-		{name: "panic", err: "the tool panicked: boom", stack: true, handler: func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
+		{name: "panic", err: "panic: boom", stack: true, handler: func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
 			panic("boom")
 		}},
 	}

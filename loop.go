@@ -281,13 +281,21 @@ func (l *loop) fail() {
 }
 
 // started reports that a call's handler is about to run. repeat says whether it
-// may run again, should its result be lost.
-func (l *loop) started(call *openCall, repeat bool) {
+// may run again, should its result be lost. It reports false if a follow-up has
+// answered the call.
+func (l *loop) started(call *openCall, repeat bool) bool {
+	if call.state != callWaiting {
+		return false
+	}
 	call.state, call.repeat = callStarted, repeat
+	return true
 }
 
-// answer reports the result of a call.
+// answer reports the result of a call. The first one counts.
 func (l *loop) answer(call *openCall, block []byte, cause error) {
+	if call.state == callAnswered {
+		return
+	}
 	call.state, call.block, call.cause, call.handed = callAnswered, block, cause, nil
 }
 

@@ -29,7 +29,7 @@ func encodeParam(p anthropic.BetaMessageParam) ([]byte, error) {
 		if raw, ok := override.(json.RawMessage); ok {
 			return slices.Clone(raw), nil
 		}
-		return p.MarshalJSON()
+		return encodeJSON(p)
 	}
 	var role string
 	var blocks []anthropic.BetaContentBlockParamUnion
@@ -39,7 +39,7 @@ func encodeParam(p anthropic.BetaMessageParam) ([]byte, error) {
 	case p.OfAssistant != nil && isPlain(p.OfAssistant) && p.OfAssistant.Role == "" && p.OfUser == nil && p.OfSystem == nil:
 		role, blocks = roleAssistant, p.OfAssistant.Content
 	default:
-		return p.MarshalJSON()
+		return encodeJSON(p)
 	}
 	raws := make([][]byte, len(blocks))
 	for i, b := range blocks {
@@ -50,7 +50,7 @@ func encodeParam(p anthropic.BetaMessageParam) ([]byte, error) {
 				continue
 			}
 		}
-		if raws[i], err = b.MarshalJSON(); err != nil {
+		if raws[i], err = encodeJSON(b); err != nil {
 			return nil, fmt.Errorf("content[%d]: %w", i, err)
 		}
 	}

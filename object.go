@@ -3,12 +3,24 @@ package toolrunner
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"reflect"
+	"runtime/debug"
 
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
 // JSON objects as lists of members: what is read of one stays as it came.
+
+// encodeJSON is v.MarshalJSON, which may run code of the caller, without its panics.
+func encodeJSON(v json.Marshaler) (data []byte, err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = fmt.Errorf("MarshalJSON: %w", &panicError{value, debug.Stack()})
+		}
+	}()
+	return v.MarshalJSON()
+}
 
 // member is a member of a JSON object that is put together anew.
 type member struct {

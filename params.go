@@ -136,7 +136,7 @@ func (p *Params) breakpoints(own []*registered) int {
 		n++
 	}
 	for i := range p.System {
-		if block, err := p.System[i].MarshalJSON(); err == nil {
+		if block, err := encodeJSON(p.System[i]); err == nil {
 			n += countBreakpoints(block)
 		}
 	}

@@ -63,7 +63,7 @@ func newRequest(p *Params, s requestState) (*request, error) {
 		return nil, fmt.Errorf("the schema of the output format: %w", err)
 	}
 	if s.step.kind != stepSummarize {
-		thinking, err := p.Thinking.MarshalJSON()
+		thinking, err := encodeJSON(p.Thinking)
 		if err != nil {
 			return nil, fmt.Errorf("Params.Thinking: %w", err)
 		}

@@ -155,15 +155,17 @@ func (t *Tool) Description() string { return t.Definition.Description.Value }
 func (t *Tool) InputSchema() anthropic.BetaToolInputSchemaParam { return t.Definition.InputSchema }
 
 // Execute answers one call with input, so that the tool works with any runner
-// that takes an [anthropic.BetaTool]. A failed result becomes an error.
+// that takes an [anthropic.BetaTool], and handlers of other tools may call it. A
+// failed result becomes an error.
 func (t *Tool) Execute(ctx context.Context, input json.RawMessage) ([]anthropic.BetaToolResultBlockParamContentUnion, error) {
 	if err := t.check(input); err != nil {
 		return nil, err
 	}
-	call, ok := CallFrom(ctx)
-	if !ok {
-		call = &Call{Name: t.Name(), Input: input}
+	call := &Call{}
+	if outer, ok := CallFrom(ctx); ok { // it may be that of a tool which calls this one
+		*call = *outer
 	}
+	call.Name, call.Input = t.Name(), input
 	result, err := t.Handler(ctx, call)
 	switch {
 	case err != nil:
@@ -284,7 +286,7 @@ func encodeDefinition(d anthropic.BetaToolParam) ([]byte, error) {
 }
 
 func encodeTool(tool json.Marshaler) ([]byte, error) {
-	data, err := tool.MarshalJSON()
+	data, err := encodeJSON(tool)
 	if err != nil {
 		return nil, fmt.Errorf("the definition cannot be encoded: %w", err)
 	}

@@ -32,6 +32,7 @@ type Turn struct {
 	runner    *Runner
 	request   *request
 	compacts  bool // the request asked for a compaction
+	forced    any  // the tool choice that forced a call when it went out
 	iteration int
 	record    func(t *Turn, raw []byte) error // takes the complete reply
 	lose      func(error) error               // takes note that there will be none
