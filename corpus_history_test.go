@@ -35,14 +35,21 @@ type recordedBody struct {
 	stream           bool
 }
 
-// recordedBodies returns the responses of the corpus that are whole messages.
-func recordedBodies(t *testing.T) []recordedBody {
-	t.Helper()
+// corpusRoot returns where the corpus is, and whether it is there.
+func corpusRoot() (string, bool) {
 	root := os.Getenv("TOOLRUNNER_CORPUS")
 	if root == "" {
 		root = filepath.Join("..", "shared", "corpus")
 	}
-	if _, err := os.Stat(root); err != nil {
+	_, err := os.Stat(root)
+	return root, err == nil
+}
+
+// recordedBodies returns the responses of the corpus that are whole messages.
+func recordedBodies(t testing.TB) []recordedBody {
+	t.Helper()
+	root, ok := corpusRoot()
+	if !ok {
 		t.Skipf("there is no corpus at %s; TOOLRUNNER_CORPUS says where one is", root)
 	}
 	var all []recordedBody
