@@ -68,6 +68,9 @@ func (r Reply) render(q *Request, n int) response {
 	if s.cutBytes.set && s.cutBytes.n < len(strings.Join(out.body, "")) {
 		out.cut, out.broken = s.cutBytes, true
 	}
+	if s.breakOff {
+		out.cut, out.broken = limit{true, len(strings.Join(out.body, ""))}, true
+	}
 	return out
 }
 

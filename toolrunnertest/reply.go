@@ -15,6 +15,7 @@ type Reply struct {
 	compute func(*Request) Reply // if set, makes the reply from the request; spec is not used
 	when    []Condition          // which requests it is for
 	expect  []Condition          // what its request has to be
+	allow   []string             // rules that are off in its script
 }
 
 type spec struct {
@@ -31,6 +32,7 @@ type spec struct {
 	header                               http.Header
 	delay, pause                         time.Duration
 	trickle                              bool
+	breakOff                             bool // the connection breaks after the body
 	chunk                                int
 	cutBytes, endEvents, failEvents      limit
 	failWith                             failure // the error event after failEvents

@@ -19,7 +19,8 @@ type Request struct {
 	// answer was an error or not a whole message. A reply that the script broke off is here in full.
 	Reply json.RawMessage
 
-	broken bool // the reply did not arrive whole
+	broken      bool   // the reply did not arrive whole
+	method, uri string // as in the request line
 }
 
 // Field returns a top-level parameter of the body as it was sent, nil if it is absent.

@@ -30,7 +30,9 @@ type Server struct {
 
 	startMemory func()
 
-	replaying bool // a recording says what is refused, not the rules
+	replaying bool      // a recording says what is refused, not the rules
+	recorder  *recorder // if set, requests go on to an endpoint, with key
+	key       string
 
 	mu        sync.Mutex
 	script    []*Reply
@@ -85,6 +87,7 @@ func (s *Server) Add(replies ...Reply) {
 	defer s.mu.Unlock()
 	for _, r := range replies {
 		s.script = append(s.script, &r)
+		s.allowed = append(s.allowed, r.allow...)
 	}
 }
 
@@ -169,7 +172,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	q := &Request{Path: r.URL.Path, Header: r.Header.Clone(), Body: body}
+	q := &Request{Path: r.URL.Path, Header: r.Header.Clone(), Body: body, method: r.Method, uri: r.URL.RequestURI()}
+	if s.recorder != nil {
+		s.pass(w, r, q)
+		return
+	}
 	refusal := s.refuse(r.Method, q)
 	n := s.receive(q)
 	reply := Reply{}

@@ -1,0 +1,129 @@
+package toolrunnertest_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/anthropics/anthropic-sdk-go/v2"
+
+	"github.com/toolrunner/toolrunner/toolrunnertest"
+)
+
+// printer is a TB that prints what a test would report.
+type printer struct{}
+
+func (printer) Helper()                           {}
+func (printer) Cleanup(func())                    {}
+func (printer) Errorf(format string, args ...any) { fmt.Printf(format+"\n", args...) }
+
+// say sends one message of the user, and returns the text of the reply.
+func say(srv *toolrunnertest.Server, text string) string {
+	client := srv.Client()
+	reply, err := client.Beta.Messages.New(context.Background(), anthropic.BetaMessageNewParams{
+		Model:     "claude-test",
+		MaxTokens: 100,
+		Messages:  []anthropic.BetaMessageParam{anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock(text))},
+	})
+	if err != nil {
+		return "an error"
+	}
+	return reply.Content[0].Text
+}
+
+func ExampleParseScript() {
+	replies, err := toolrunnertest.ParseScript("greeting.script", `
+# The model is busy at first.
+< status 529 overloaded_error Overloaded
+< retry-after 2s
+
+> user Hello
+< text Good day.
+`)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	srv := toolrunnertest.New(replies...)
+	defer srv.Close()
+	fmt.Println(say(srv, "Hello!"))
+	fmt.Println(say(srv, "Hello!"))
+	// Output:
+	// an error
+	// Good day.
+}
+
+func ExampleScript() {
+	srv := toolrunnertest.NewServer(printer{}, toolrunnertest.Script("testdata/weather.script")...)
+	defer srv.Close()
+	fmt.Println(srv.Remaining(), "replies")
+	fmt.Println(say(srv, "How is the weather in London?"))
+	// Output:
+	// 3 replies
+	// toolrunnertest: request 1 is not what the script expects: the last text of the user is "How is the weather in London?", want it to contain "weather in Paris"
+	// an error
+}
+
+func ExampleReply_Expect() {
+	srv := toolrunnertest.NewServer(printer{},
+		toolrunnertest.Text("It is sunny.").Expect(
+			toolrunnertest.HasText("weather"),
+			toolrunnertest.HasModel("claude-test"),
+			func(q *toolrunnertest.Request) error {
+				if n := len(q.Messages()); n != 1 {
+					return fmt.Errorf("there are %d messages, want 1", n)
+				}
+				return nil
+			},
+		),
+	)
+	defer srv.Close()
+	fmt.Println(say(srv, "How is the weather?"))
+	// Output: It is sunny.
+}
+
+func ExampleReply_When() {
+	// Two agents at once, whose requests come in any order.
+	srv := toolrunnertest.New(
+		toolrunnertest.Text("Bonjour.").When(toolrunnertest.HasText("French")),
+		toolrunnertest.Text("Guten Tag.").When(toolrunnertest.HasText("German")),
+	)
+	defer srv.Close()
+	fmt.Println(say(srv, "Hello in German?"))
+	fmt.Println(say(srv, "Hello in French?"))
+	// Output:
+	// Guten Tag.
+	// Bonjour.
+}
+
+func ExampleWantMessages() {
+	srv := toolrunnertest.New(toolrunnertest.Text("Good day."))
+	defer srv.Close()
+	say(srv, "Hello!")
+	toolrunnertest.WantMessages(printer{}, srv.Requests()[0], `
+		user: Hello?
+	`)
+	// Output:
+	// toolrunnertest: messages of the request (-want +got):
+	// - user: Hello?
+	// + user: Hello!
+}
+
+func ExampleServer_Allow() {
+	srv := toolrunnertest.New(toolrunnertest.Text("I cannot hear you."))
+	defer srv.Close()
+	srv.Allow("text-empty")
+	fmt.Println(say(srv, ""))
+	// Output: I cannot hear you.
+}
+
+func ExampleAllow() {
+	srv := toolrunnertest.New(toolrunnertest.Text("Good day."), toolrunnertest.Text("Good day."))
+	defer srv.Close()
+	say(srv, "Hello!")
+	say(srv, "Hello?") // forgets what was said
+	fmt.Println(toolrunnertest.Breaches(toolrunnertest.CheckRun(srv.Requests()))[0].Rule)
+	fmt.Println(toolrunnertest.CheckRun(srv.Requests(), toolrunnertest.Allow("history-changed", "reply-missing")))
+	// Output:
+	// history-changed
+	// <nil>
+}
