@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -62,6 +63,7 @@ func newRecorder(dir, endpoint string) (*recorder, error) {
 		},
 		ModifyResponse: r.received,
 		FlushInterval:  -1,
+		ErrorLog:       slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 	}
 	return r, nil
 }

@@ -82,11 +82,8 @@ func ParseScript(path, text string) ([]Reply, error) {
 			return nil, fmt.Errorf("%s:%d: %w", path, line.number, err)
 		}
 	}
-	switch {
-	case len(p.turns) == 0:
+	if len(p.turns) == 0 {
 		return nil, fmt.Errorf("%s: there is no turn", path)
-	case p.turns[len(p.turns)-1].open():
-		return nil, fmt.Errorf("%s: the last turn has no reply", path)
 	}
 	replies := make([]Reply, len(p.turns))
 	for i, turn := range p.turns {
@@ -138,7 +135,7 @@ func scriptLines(text string) ([]scriptLine, error) {
 			return nil, fmt.Errorf("%d: a line begins with <, >, ?, |, # or allow", number)
 		}
 	}
-	return lines, nil
+	return append(lines, scriptLine{number: number}), nil
 }
 
 type scriptParser struct {
