@@ -17,10 +17,10 @@ var nameOfATool = regexp.MustCompile(`"name":\s*"[^"]*"`)
 
 // recordedStreams returns the streams of the corpus that hold a reply, by name.
 // Their client tools are called act, so that calls with cut arguments show.
-func recordedStreams(t testing.TB) map[string]string {
-	t.Helper()
+func recordedStreams(tb testing.TB) map[string]string {
+	tb.Helper()
 	streams := map[string]string{}
-	for _, body := range recordedBodies(t) {
+	for _, body := range recordedBodies(tb) {
 		if !body.stream {
 			continue
 		}
@@ -36,7 +36,7 @@ func recordedStreams(t testing.TB) map[string]string {
 		}
 	}
 	if len(streams) < 100 {
-		t.Errorf("the corpus has %d streams that hold a reply, want 100 or more", len(streams))
+		tb.Errorf("the corpus has %d streams that hold a reply, want 100 or more", len(streams))
 	}
 	return streams
 }

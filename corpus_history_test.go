@@ -22,7 +22,7 @@ const spliced = "vercel-ai/spliced-message-start.chunks/001.response.sse"
 
 // sentOtherwise are replies that do not go back as they were recorded, with the
 // reason.
-var sentOtherwise = map[string]string{ //nolint:gochecknoglobals // a table
+var sentOtherwise = map[string]string{
 	"llama-server-0.7.0/sse-17/001.response.sse":                                                   "the input of its last call is cut off; the API takes {}",
 	"llama-server-0.7.0/sse-23/003.response.sse":                                                   "the input of its last call is cut off; the API takes {}",
 	"rig/opus_4_8__web_search_with_dynamic_filtering_succeeds/001.response.json":                   "ids were removed from the recording, so that server calls lack their results; they are left out",
@@ -46,11 +46,11 @@ func corpusRoot() (string, bool) {
 }
 
 // recordedBodies returns the responses of the corpus that are whole messages.
-func recordedBodies(t testing.TB) []recordedBody {
-	t.Helper()
+func recordedBodies(tb testing.TB) []recordedBody {
+	tb.Helper()
 	root, ok := corpusRoot()
 	if !ok {
-		t.Skipf("there is no corpus at %s; TOOLRUNNER_CORPUS says where one is", root)
+		tb.Skipf("there is no corpus at %s; TOOLRUNNER_CORPUS says where one is", root)
 	}
 	var all []recordedBody
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -69,10 +69,10 @@ func recordedBodies(t testing.TB) []recordedBody {
 		return err
 	})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if len(all) < 400 {
-		t.Errorf("the corpus has %d messages, want 400 or more", len(all))
+		tb.Errorf("the corpus has %d messages, want 400 or more", len(all))
 	}
 	return all
 }

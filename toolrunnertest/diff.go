@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -53,9 +54,9 @@ func align(want, got []string, same func(want, got string) bool) []string {
 	for i := range common {
 		common[i] = make([]int, len(got)+1)
 	}
-	for i := len(want) - 1; i >= 0; i-- {
+	for i, line := range slices.Backward(want) {
 		for j := len(got) - 1; j >= 0; j-- {
-			if same(want[i], got[j]) {
+			if same(line, got[j]) {
 				common[i][j] = common[i+1][j+1] + 1
 			} else {
 				common[i][j] = max(common[i+1][j], common[i][j+1])

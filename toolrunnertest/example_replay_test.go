@@ -2,6 +2,7 @@ package toolrunnertest_test
 
 import (
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -38,7 +39,7 @@ func ExampleRecord() {
 
 	// A program in any language talks to the proxy.
 	body := `{"model":"claude-test","max_tokens":100,"messages":[{"role":"user","content":"Hello!"}]}`
-	request := httptest.NewRequest("POST", "/v1/messages", strings.NewReader(body))
+	request := httptest.NewRequest(http.MethodPost, "/v1/messages", strings.NewReader(body))
 	request.Header.Set("X-Api-Key", "secret")
 	proxy.ServeHTTP(httptest.NewRecorder(), request)
 

@@ -2,10 +2,12 @@ package toolrunnertest_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
+	"github.com/toolrunner/toolrunner"
 	"github.com/toolrunner/toolrunner/toolrunnertest"
 )
 
@@ -55,12 +57,44 @@ func ExampleParseScript() {
 func ExampleScript() {
 	srv := toolrunnertest.NewServer(printer{}, toolrunnertest.Script("testdata/weather.script")...)
 	defer srv.Close()
-	fmt.Println(srv.Remaining(), "replies")
-	fmt.Println(say(srv, "How is the weather in London?"))
+	client := srv.Client()
+	type city struct {
+		City string `json:"city"`
+	}
+	weather := toolrunner.NewTool("get_weather", "The weather in a city.", func(_ context.Context, in city) (string, error) {
+		if in.City != "Paris" {
+			return "", errors.New("no such city")
+		}
+		return "18 degrees", nil
+	})
+	runner, err := toolrunner.New(&client.Beta.Messages, []anthropic.BetaTool{weather}, toolrunner.Params{
+		BetaMessageNewParams: anthropic.BetaMessageNewParams{
+			Model:     "claude-test",
+			MaxTokens: 100,
+			Messages:  []anthropic.BetaMessageParam{anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("How is the weather in Paris?"))},
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	answer, err := runner.RunToCompletion(context.Background())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(answer.Content[0].Text)
+	fmt.Print(srv.Requests()[2].Outline())
 	// Output:
-	// 3 replies
-	// toolrunnertest: request 1 is not what the script expects: the last text of the user is "How is the weather in London?", want it to contain "weather in Paris"
-	// an error
+	// It is 18 degrees:
+	// take a coat.
+	// user: How is the weather in Paris?
+	// assistant thinking: There is a tool for that.
+	// assistant: Let me look.
+	// assistant call toolu_1: get_weather {"city":"Pari"}
+	// user error toolu_1: Error: no such city
+	// assistant call toolu_2: get_weather {"city":"Paris"}
+	// user result toolu_2: 18 degrees
 }
 
 func ExampleReply_Expect() {

@@ -2,6 +2,7 @@ package toolrunnertest_test
 
 import (
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,7 +54,7 @@ func TestFileOfAnErrorHasItsStatus(t *testing.T) {
 	const failure = `{"type":"error","error":{"type":"rate_limit_error","message":"Slow"}}`
 	srv := toolrunnertest.NewServer(t, toolrunnertest.File(written(t, "reply.json", failure)))
 	res := post(srv, streamBody)
-	if got := read(t, res); res.StatusCode != 429 || got != failure {
+	if got := read(t, res); res.StatusCode != http.StatusTooManyRequests || got != failure {
 		t.Errorf("the answer is %d %s, want 429 %s", res.StatusCode, got, failure)
 	}
 }
@@ -65,7 +66,7 @@ func TestFileThatCannotBeUsedFailsTheTest(t *testing.T) {
 	} {
 		tb := &spy{}
 		srv := toolrunnertest.NewServer(tb, reply)
-		if res := post(srv, plainBody); res.StatusCode != 500 || len(tb.errors) != 1 {
+		if res := post(srv, plainBody); res.StatusCode != http.StatusInternalServerError || len(tb.errors) != 1 {
 			t.Errorf("%s: status %d with the errors %q, want 500 with one", name, res.StatusCode, tb.errors)
 		}
 	}

@@ -55,10 +55,14 @@ func TestWantMessagesShowsTheDifference(t *testing.T) {
 		{"one more", conversation("a", "b"), "user: a", "  user: a\n+ user: b\n"},
 		{"one less", conversation("b"), "user: a\nuser: b", "- user: a\n  user: b\n"},
 		{"nothing", conversation(), "user: a", "- user: a\n"},
-		{"one in the middle", conversation("a", "b", "c", "d", "e", "f", "g"), "user: a\nuser: b\nuser: c\nuser: x\nuser: e\nuser: f\nuser: g",
-			"  ... 1 more\n  user: b\n  user: c\n- user: x\n+ user: d\n  user: e\n  user: f\n  ... 1 more\n"},
-		{"deep in a long one", conversation(long + "a" + long), "user: " + long + "b" + long,
-			"- ..." + strings.Repeat("x", 100) + "b" + strings.Repeat("x", 299) + "... (4007 bytes)\n+ ..." + strings.Repeat("x", 100) + "a" + strings.Repeat("x", 299) + "... (4007 bytes)\n"},
+		{
+			"one in the middle", conversation("a", "b", "c", "d", "e", "f", "g"), "user: a\nuser: b\nuser: c\nuser: x\nuser: e\nuser: f\nuser: g",
+			"  ... 1 more\n  user: b\n  user: c\n- user: x\n+ user: d\n  user: e\n  user: f\n  ... 1 more\n",
+		},
+		{
+			"deep in a long one", conversation(long + "a" + long), "user: " + long + "b" + long,
+			"- ..." + strings.Repeat("x", 100) + "b" + strings.Repeat("x", 299) + "... (4007 bytes)\n+ ..." + strings.Repeat("x", 100) + "a" + strings.Repeat("x", 299) + "... (4007 bytes)\n",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,6 +1,8 @@
 package toolrunnertest_test
 
 import (
+	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,6 +30,7 @@ func TestScriptsThatMakeNoSenseAreRefusedWithTheirLine(t *testing.T) {
 		{"a missing argument", "< call toolu_1", "x.script:1: an argument is missing"},
 		{"too many arguments", "< stop end_turn now", `x.script:1: there is something left: "now"`},
 		{"no number", "< text a\n< cut soon", `x.script:2: "soon" is not a number`},
+		{"no status of an error", "< status 7 a b", "x.script:1: 7 is not the status of an error"},
 		{"no duration", "< text a\n< delay 2", `x.script:2: "2" is not a duration`},
 		{"no JSON", "< block {", `x.script:1: "{" is not JSON`},
 		{"neither message nor error", "< json {}", "x.script:1: it is neither"},
@@ -62,12 +65,16 @@ func TestScriptSaysWhatTheMethodsOfReplySay(t *testing.T) {
 		{"several lines", "< text a\r\n|  b\n|\n| c", toolrunnertest.Text("a\n b\n\nc")},
 		{"lines after nothing", "< block\n| {\"type\":\n| \"x\"}", all(toolrunnertest.RawBlock("{\"type\":\n\"x\"}"))},
 		{"empty text", `< text ""`, toolrunnertest.Text("")},
-		{"blocks", "< thinking c2ln Hm, hm.\n< text a\n< call t1 f {\"a\": 1}\n< call t2 g\n< server-call s1 web_search {}",
-			all(toolrunnertest.Thinking("Hm, hm.", "c2ln"), toolrunnertest.Say("a"), toolrunnertest.Call("t1", "f", `{"a": 1}`), toolrunnertest.Call("t2", "g", "{}"), toolrunnertest.ServerToolUse("s1", "web_search", "{}"))},
+		{
+			"blocks", "< thinking c2ln Hm, hm.\n< text a\n< call t1 f {\"a\": 1}\n< call t2 g\n< server-call s1 web_search {}",
+			all(toolrunnertest.Thinking("Hm, hm.", "c2ln"), toolrunnertest.Say("a"), toolrunnertest.Call("t1", "f", `{"a": 1}`), toolrunnertest.Call("t2", "g", "{}"), toolrunnertest.ServerToolUse("s1", "web_search", "{}")),
+		},
 		{"a call that is cut off", "< call t1 f {\"a\n< stop max_tokens", all(toolrunnertest.Call("t1", "f", `{"a`)).StopReason("max_tokens")},
 		{"status", "< status 529 overloaded_error Too busy\n< retry-after 1500ms", toolrunnertest.Status(529, "overloaded_error", "Too busy").RetryAfter(1500 * time.Millisecond)},
-		{"shape", "< text a\n< stop-sequence \"\\n\"\n< usage 3 4\n< id m1\n< model m2\n< container c\n< header X-A b c",
-			toolrunnertest.Text("a").StopSequence("\n").Usage(3, 4).ID("m1").Model("m2").Container("c").Header("X-A", "b c")},
+		{
+			"shape", "< text a\n< stop-sequence \"\\n\"\n< usage 3 4\n< id m1\n< model m2\n< container c\n< header X-A b c",
+			toolrunnertest.Text("a").StopSequence("\n").Usage(3, 4).ID("m1").Model("m2").Container("c").Header("X-A", "b c"),
+		},
 		{"faults", "< text abcdef\n< chunk 2\n< trickle 20ms\n< delay 3s\n< error-after 4 api_error No, no", toolrunnertest.Text("abcdef").Chunk(2).Trickle(20*time.Millisecond).Delay(3*time.Second).ErrorEvent(4, "api_error", "No, no")},
 		{"end", "< text abcdef\n< end-after 3", toolrunnertest.Text("abcdef").EndAfter(3)},
 		{"file", "< file reply.json", toolrunnertest.RawJSON(recorded)},
@@ -138,9 +145,9 @@ func TestScriptConditions(t *testing.T) {
 				srv := toolrunnertest.NewServer(tb, replies...)
 				res := post(srv, body)
 				switch {
-				case tt.want == "" && res.StatusCode != 200:
+				case tt.want == "" && res.StatusCode != http.StatusOK:
 					t.Errorf("%s: status %d, want 200: %q", mark, res.StatusCode, tb.errors)
-				case tt.want != "" && (res.StatusCode != 400 || len(tb.errors) != 1 || !strings.HasPrefix(tb.errors[0], "toolrunnertest: "+intro+tt.want)):
+				case tt.want != "" && (res.StatusCode != http.StatusBadRequest || len(tb.errors) != 1 || !strings.HasPrefix(tb.errors[0], "toolrunnertest: "+intro+tt.want)):
 					t.Errorf("%s: status %d, errors %q, want 400 and %q", mark, res.StatusCode, tb.errors, intro+tt.want)
 				}
 				if left := srv.Remaining(); (left == 1) != (tt.want != "") {
@@ -158,9 +165,20 @@ func TestScriptSwitchesRulesOff(t *testing.T) {
 	}
 	srv := toolrunnertest.NewServer(t, replies...)
 	res := post(srv, `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":[{"type":"text","text":""}]}]}`)
-	if res.StatusCode != 200 {
+	if res.StatusCode != http.StatusOK {
 		t.Errorf("status = %d, want 200", res.StatusCode)
 	}
+}
+
+// serve asks for a reply that may break the connection.
+func serve(srv *toolrunnertest.Server, body string) {
+	defer func() {
+		r := recover()
+		if err, ok := r.(error); r != nil && (!ok || !errors.Is(err, http.ErrAbortHandler)) {
+			panic(r)
+		}
+	}()
+	post(srv, body)
 }
 
 // No text makes the parser panic; what it accepts can be served, in either form.
@@ -183,6 +201,12 @@ func FuzzParseScript(f *testing.F) {
 		}
 		if len(replies) == 0 {
 			t.Errorf("ParseScript(%q) = no replies and no error", text)
+		}
+		if strings.Contains(text, "delay") || strings.Contains(text, "trickle") {
+			return
+		}
+		for _, body := range []string{plainBody, streamBody} {
+			serve(toolrunnertest.New(replies...), body)
 		}
 	})
 }

@@ -126,7 +126,7 @@ func (t *scriptTurn) wholeReply(keyword string, a *arguments) (Reply, error) {
 	case "json":
 		return recorded(a.json(), false)
 	case "status":
-		return Status(a.number(), a.word(), a.text()), nil
+		return Status(a.status(), a.word(), a.text()), nil
 	}
 	return Reply{}, fmt.Errorf("a reply has no %q", keyword)
 }
@@ -252,6 +252,14 @@ func (a *arguments) number() int {
 	n, err := strconv.Atoi(word)
 	if err != nil || n < 0 {
 		a.fail("%q is not a number of 0 or more", word)
+	}
+	return n
+}
+
+func (a *arguments) status() int {
+	n := a.number()
+	if n < 400 || n > 599 {
+		a.fail("%d is not the status of an error: 400 to 599", n)
 	}
 	return n
 }

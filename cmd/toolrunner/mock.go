@@ -103,8 +103,11 @@ func (m *mock) serve(ctx context.Context, listener net.Listener, once bool) erro
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = server.Close()
 	}
-	<-failed
-	return cmp.Or(m.verdict(), err)
+	ended := <-failed
+	if errors.Is(ended, http.ErrServerClosed) {
+		ended = nil
+	}
+	return cmp.Or(m.verdict(), err, ended)
 }
 
 // verdict says what went wrong with the requests.
