@@ -97,6 +97,14 @@ func ExampleScript() {
 	// user result toolu_2: 18 degrees
 }
 
+func ExampleFile() {
+	// Recorded as JSON; a request for a stream would get the same message as events.
+	srv := toolrunnertest.New(toolrunnertest.File("testdata/recording/001.response.json"))
+	defer srv.Close()
+	fmt.Println(say(srv, "Hello!"))
+	// Output: Good day.
+}
+
 func ExampleReply_Expect() {
 	srv := toolrunnertest.NewServer(printer{},
 		toolrunnertest.Text("It is sunny.").Expect(

@@ -2,8 +2,10 @@ package toolrunnertest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -63,6 +65,7 @@ func newRecorder(dir, endpoint string) (*recorder, error) {
 		},
 		ModifyResponse: r.received,
 		FlushInterval:  -1,
+		ErrorHandler:   r.unreachable,
 		ErrorLog:       slog.NewLogLogger(slog.DiscardHandler, slog.LevelError),
 	}
 	return r, nil
@@ -168,9 +171,7 @@ func (r *recorder) save(p *pending) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.err == nil {
-		r.err = err
-	}
+	r.err = cmp.Or(r.err, err)
 }
 
 func (p *pending) streamed() bool {
@@ -190,7 +191,17 @@ func (p *pending) message() json.RawMessage {
 	return nil
 }
 
-// failure returns what could not be written.
+// unreachable answers where the endpoint does not. If it is not the program that has gone, the recording lacks something.
+func (r *recorder) unreachable(w http.ResponseWriter, _ *http.Request, err error) {
+	if !errors.Is(err, context.Canceled) {
+		r.mu.Lock()
+		r.err = cmp.Or(r.err, err)
+		r.mu.Unlock()
+	}
+	w.WriteHeader(http.StatusBadGateway)
+}
+
+// failure returns what could not be recorded.
 func (r *recorder) failure() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

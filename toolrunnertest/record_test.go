@@ -143,6 +143,25 @@ func TestReplayShowsHowARequestDiffers(t *testing.T) {
 	}
 }
 
+func TestRecordingThatLacksSomethingFailsTheTest(t *testing.T) {
+	endpoint := httptest.NewServer(http.NotFoundHandler())
+	endpoint.Close()
+	t.Setenv("TOOLRUNNER_RECORD", "1")
+	t.Setenv("ANTHROPIC_API_KEY", "k")
+	t.Setenv("ANTHROPIC_BASE_URL", endpoint.URL)
+	tb := &spy{}
+	srv := toolrunnertest.Replay(tb, t.TempDir())
+	if res := post(srv, plainBody); res.StatusCode != http.StatusBadGateway {
+		t.Errorf("status = %d, want %d", res.StatusCode, http.StatusBadGateway)
+	}
+	for _, f := range slices.Backward(tb.cleanups) {
+		f()
+	}
+	if len(tb.errors) != 1 || !strings.Contains(tb.errors[0], "the recording is not complete") {
+		t.Errorf("errors = %q, want one", tb.errors)
+	}
+}
+
 // Agents that run at once send their requests in any order.
 func TestReplayDoesNotDependOnTheOrder(t *testing.T) {
 	dir := t.TempDir()

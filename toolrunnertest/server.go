@@ -15,9 +15,9 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2/option"
 )
 
-// Server answers POST /v1/messages with the replies of a script, in order, one for each valid request. A request that
-// breaks a rule of [CheckRequest] is answered with the API's 400 and uses up no reply, and so is one for which no reply
-// is left.
+// Server answers POST /v1/messages with the replies of a script, in order, one for each valid request; [Reply.When] departs
+// from the order. A request that breaks a rule of [CheckRequest] is answered with the API's 400 and uses up no reply, and so
+// is one that [Reply.Expect] does not want, or for which no reply is left.
 //
 // Its methods are safe for concurrent use.
 type Server struct {
