@@ -70,7 +70,7 @@ func ExampleParams_logger() {
 	}
 	// Output:
 	// level=WARN msg="tool call failed" tool=pay call_id=toolu_1 iteration=1 error="dial tcp 10.0.0.5:443: connection refused"
-	// level=WARN msg="tool call failed" tool=divide call_id=toolu_2 iteration=1 error="the tool panicked: runtime error: integer divide by zero" stack="(cut here)"
+	// level=WARN msg="tool call failed" tool=divide call_id=toolu_2 iteration=1 error="panic: runtime error: integer divide by zero" stack="(cut here)"
 	// {"type":"tool_result","tool_use_id":"toolu_1","content":[{"type":"text","text":"The payment failed."}],"is_error":true}
 	// {"type":"tool_result","tool_use_id":"toolu_2","content":[{"type":"text","text":"Error: the tool failed unexpectedly."}],"is_error":true}
 }

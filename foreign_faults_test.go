@@ -137,7 +137,7 @@ func TestNoFaultOfARequestCostsMoreThanTheRequest(t *testing.T) {
 					api.failAt(at+1, fault)
 					var options []option.RequestOption
 					if name == "timeout" {
-						options = append(options, option.WithRequestTimeout(30*time.Millisecond))
+						options = append(options, option.WithRequestTimeout(500*time.Millisecond))
 					}
 					runner := foreignRunner(t, api, []anthropic.BetaTool{tally.tool("work")}, nil, options...)
 					if failed := foreignFinish(t, runner, streaming); failed != 2 {

@@ -34,6 +34,12 @@ func FuzzStream(f *testing.F) {
 		f.Add([]byte(s), false)
 		f.Add([]byte(s), true)
 	}
+	if _, ok := corpusRoot(); ok {
+		streams := recordedStreams(f)
+		for _, name := range sampled(streams, 1) {
+			f.Add([]byte(streams[name]), false)
+		}
+	}
 	f.Fuzz(func(t *testing.T, body []byte, plain bool) {
 		r := newTaped(t, string(body))
 		if plain {

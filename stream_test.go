@@ -159,50 +159,58 @@ var (
 
 const callInput = `{"z":"ü😀","n":9007199254740993}`
 
-// Rows B006, B056, B102, E53, E56.
-func TestStreamIsReadInWhateverFormItComes(t *testing.T) {
-	lines := strings.Split(callStream, "\n")
+// bent is a stream in another form, which means the same.
+type bent struct {
+	name        string
+	body        io.Reader
+	contentType string
+}
+
+// bends are the forms in which proxies and other servers send a stream.
+func bends(stream string) []bent {
 	var unnamed, data []string
-	for _, line := range lines {
-		if !strings.HasPrefix(line, "event: ") {
+	for line := range strings.SplitSeq(stream, "\n") {
+		if !strings.HasPrefix(line, "event:") {
 			unnamed = append(unnamed, line)
 		}
-		if strings.HasPrefix(line, "data: ") {
+		if strings.HasPrefix(line, "data:") {
 			data = append(data, line)
 		}
 	}
-	between := func(insert string) string { return strings.ReplaceAll(callStream, "\n\n", "\n\n"+insert) }
-	tests := []struct {
-		name        string
-		body        io.Reader
-		contentType string
-	}{
-		{"as it is", strings.NewReader(callStream), eventStream},
-		{"one byte at a time", iotest.OneByteReader(strings.NewReader(callStream)), eventStream},
-		{"with its end and its last bytes in one read", iotest.DataErrReader(strings.NewReader(callStream)), eventStream},
-		{"with CRLF, one byte at a time", iotest.OneByteReader(strings.NewReader(strings.ReplaceAll(callStream, "\n", "\r\n"))), eventStream},
-		{"with CR", strings.NewReader(strings.ReplaceAll(callStream, "\n", "\r")), eventStream},
-		{"with a byte order mark", strings.NewReader("\uFEFF" + callStream), eventStream},
+	between := func(insert string) string { return strings.ReplaceAll(stream, "\n\n", "\n\n"+insert) }
+	return []bent{
+		{"as it is", strings.NewReader(stream), eventStream},
+		{"one byte at a time", iotest.OneByteReader(strings.NewReader(stream)), eventStream},
+		{"with its end and its last bytes in one read", iotest.DataErrReader(strings.NewReader(stream)), eventStream},
+		{"with CRLF, one byte at a time", iotest.OneByteReader(strings.NewReader(strings.ReplaceAll(stream, "\n", "\r\n"))), eventStream},
+		{"with CR", strings.NewReader(strings.ReplaceAll(stream, "\n", "\r")), eventStream},
+		{"with a byte order mark", strings.NewReader("\uFEFF" + stream), eventStream},
 		{"with comments", strings.NewReader(between(": keep-alive\n\n:\n")), eventStream},
 		{"with id and retry fields", strings.NewReader(between("id: 7\nretry: 10\n")), eventStream},
 		{"without event fields", strings.NewReader(strings.Join(unnamed, "\n")), eventStream},
-		{"without a space after the colon", strings.NewReader(strings.ReplaceAll(callStream, "data: ", "data:")), eventStream},
-		{"with more space after the colon", strings.NewReader(strings.ReplaceAll(callStream, "data: ", "data:  \t ")), eventStream},
-		{"with events over several data lines", strings.NewReader(strings.ReplaceAll(callStream, `"index":`, "\ndata: \"index\":")), eventStream},
-		{"with an empty data line first", strings.NewReader(strings.ReplaceAll(callStream, "data: ", "data:\ndata: ")), eventStream},
+		{"without a space after the colon", strings.NewReader(strings.ReplaceAll(stream, "data: ", "data:")), eventStream},
+		{"with more space after the colon", strings.NewReader(strings.ReplaceAll(stream, "data: ", "data:  \t ")), eventStream},
+		{"with events over several data lines", strings.NewReader(strings.ReplaceAll(stream, `"index":`, "\ndata: \"index\":")), eventStream},
+		{"with an empty data line first", strings.NewReader(strings.ReplaceAll(stream, "data: ", "data:\ndata: ")), eventStream},
 		{"with names that disagree with the types", strings.NewReader(strings.Join(data, "\n\nevent: chunk\n") + "\n\n"), eventStream},
-		{"with types in the event field only", strings.NewReader(strings.NewReplacer(`{"type":"message_stop"}`, `{}`, `"type":"content_block_stop",`, "").Replace(callStream)), eventStream},
 		{"with pings", strings.NewReader(between("event: ping\ndata: {\"type\": \"ping\"}\n\n")), eventStream},
 		{"with unknown events", strings.NewReader(between("event: news\ndata: {\"type\":\"news\",\"index\":3,\"delta\":{\"type\":\"text_delta\",\"text\":\"no\"}}\n\n")), eventStream},
-		{"with [DONE]", strings.NewReader(callStream + "data: [DONE]\n\n"), eventStream},
+		{"with [DONE]", strings.NewReader(stream + "data: [DONE]\n\n"), eventStream},
+		{"without a content type", strings.NewReader(stream), ""},
+		{"with a content type of its own", strings.NewReader(stream), "Text/Event-Stream"},
+		{"with a plain content type", strings.NewReader(stream), "text/plain"},
+	}
+}
+
+// Rows B006, B056, B102, E53, E56.
+func TestStreamIsReadInWhateverFormItComes(t *testing.T) {
+	tests := append(bends(callStream), []bent{
+		{"with types in the event field only", strings.NewReader(strings.NewReplacer(`{"type":"message_stop"}`, `{}`, `"type":"content_block_stop",`, "").Replace(callStream)), eventStream},
 		{"with [DONE] in place of message_stop", strings.NewReader(strings.Replace(callStream, evStop, "[DONE]", 1)), eventStream},
 		{"with its last frame cut off", strings.NewReader(callStream[:len(callStream)-10]), eventStream},
 		{"with a connection that breaks after message_delta", io.MultiReader(strings.NewReader(callStream[:len(callStream)-40]), iotest.ErrReader(io.ErrUnexpectedEOF)), eventStream},
 		{"with junk after message_delta", strings.NewReader(strings.Replace(callStream, evStop, `{"type":"content_block_delta","index":9`, 1)), eventStream},
-		{"without a content type", strings.NewReader(callStream), ""},
-		{"with a content type of its own", strings.NewReader(callStream), "Text/Event-Stream"},
-		{"with a plain content type", strings.NewReader(callStream), "text/plain"},
-	}
+	}...)
 	want := newTaped(t, callStream)
 	if _, err := drain(want.Runner); err != nil {
 		t.Fatalf("AllStreaming() = %v", err)

@@ -11,8 +11,12 @@ import (
 func accumulate(stream string) json.RawMessage {
 	a := accumulator{}
 	for _, data := range dataOf(stream) {
-		if !a.add(asObject(json.RawMessage(data))) {
+		event := asObject(json.RawMessage(data))
+		if !a.add(event) {
 			return nil
+		}
+		if asString(event["type"]) == "message_stop" {
+			break
 		}
 	}
 	if !a.stopped {

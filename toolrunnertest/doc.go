@@ -15,15 +15,22 @@
 // # Script
 //
 // A [Reply] is a message ([Message], [Text]), an error of the API ([Status]), exact bytes ([RawJSON], [RawSSE]) or made
-// from the request ([Func]). Its methods refine it: [Reply.StopReason], [Reply.Usage], [Reply.Delay], [Reply.CutAt] and so
-// on. The same reply is sent as JSON or as an event stream, as the request asks.
+// from the request ([Func]), or comes from a file ([File]). Its methods refine it: [Reply.StopReason], [Reply.Usage], [Reply.Delay], [Reply.CutAt] and so
+// on. The same reply is sent as JSON or as an event stream, as the request asks. [Reply.Expect] says what its request has
+// to be. [Script] reads a whole conversation from plain text.
 //
 // # Strictness
 //
 // [CheckRequest] holds the rules of the API, and the server applies it to every request: a tool_use without its
-// tool_result, an empty text, a fifth cache_control is answered 400, and fails the test. [CheckRun] checks what the API
-// does not enforce, but a conversation needs: that each request continues the one before, byte for byte, and gives the
-// replies back as they came.
+// tool_result, an empty text, a fifth cache_control is answered 400, and fails the test. [Server.Allow] switches a rule
+// off. [CheckRun] checks what the API does not enforce, but a conversation needs: that each request continues the one
+// before, byte for byte, and gives the replies back as they came.
+//
+// [WantMessages] compares what a request says with an outline of it.
+//
+// # Recordings
+//
+// [Replay] plays a session with a real endpoint, which it has recorded before.
 //
 // # Connections
 //

@@ -23,6 +23,7 @@ type response struct {
 	body    []string        // the parts that Trickle sends one by one
 	message json.RawMessage // the message as a plain reply has it; nil if there is none
 	broken  bool            // the message does not arrive whole
+	err     error           // the reply could not be made; the response says so
 
 	delay, pause time.Duration
 	trickle      bool
@@ -37,10 +38,13 @@ func (r Reply) render(q *Request, n int) response {
 	s := r.spec
 	var out response
 	switch {
+	case s.broken != nil:
+		out = failure{http.StatusInternalServerError, "api_error", "toolrunnertest: " + s.broken.Error()}.response(n)
+		out.err = s.broken
 	case s.raw != nil:
 		out = response{status: http.StatusOK, header: contentType(s.contentType), body: []string{*s.raw}}
 		if s.contentType == contentTypeSSE {
-			out.message = accumulate(*s.raw)
+			out.body, out.message = splitEvents(*s.raw), accumulate(*s.raw)
 		} else if json.Valid([]byte(*s.raw)) {
 			out.message = json.RawMessage(*s.raw)
 		}
@@ -64,6 +68,9 @@ func (r Reply) render(q *Request, n int) response {
 	if s.cutBytes.set && s.cutBytes.n < len(strings.Join(out.body, "")) {
 		out.cut, out.broken = s.cutBytes, true
 	}
+	if s.breakOff {
+		out.cut, out.broken = limit{true, len(strings.Join(out.body, ""))}, true
+	}
 	return out
 }
 
@@ -84,6 +91,9 @@ func (f failure) response(n int) response {
 
 // message is the reply as a plain message.
 func (s *spec) message(q *Request, n int) string {
+	if s.recording != "" {
+		return s.recording
+	}
 	content := make([]string, len(s.blocks))
 	for i, b := range s.blocks {
 		content[i] = b.raw
@@ -108,12 +118,11 @@ func (s *spec) stream(q *Request, n int) response {
 }
 
 func (s *spec) events(q *Request, n int) []string {
-	u := s.tokens()
-	events := []string{
-		event("message_start", `{"type":"message_start","message":{`+s.identity(q, n)+
-			`,"content":[],"stop_reason":null,"stop_sequence":null,"usage":{`+u.fields(min(1, u.output))+`,"service_tier":"standard"}}}`),
-		event("ping", `{"type":"ping"}`),
+	if s.recordedStream != "" {
+		return splitEvents(s.recordedStream)
 	}
+	start, delta, usage := s.frame(q, n)
+	events := []string{event("message_start", `{"type":"message_start","message":`+start+`}`), event("ping", `{"type":"ping"}`)}
 	size := cmp.Or(s.chunk, defaultChunk)
 	if size < 0 {
 		size = int(^uint(0) >> 1)
@@ -129,9 +138,21 @@ func (s *spec) events(q *Request, n int) []string {
 	}
 	return append(
 		events,
-		event("message_delta", `{"type":"message_delta","delta":{`+s.ending()+`},"usage":{`+u.fields(u.output)+`}}`),
+		event("message_delta", `{"type":"message_delta","delta":`+delta+`,"usage":`+usage+`}`),
 		event("message_stop", `{"type":"message_stop"}`),
 	)
+}
+
+// frame is what a stream has around the blocks: the message as it starts, and what its end adds to it.
+func (s *spec) frame(q *Request, n int) (start, delta, usage string) {
+	if s.recording != "" {
+		delta, usage = closing(s.recording)
+		return opening(s.recording), delta, usage
+	}
+	u := s.tokens()
+	start = `{` + s.identity(q, n) + `,"content":[],"stop_reason":null,"stop_sequence":null,"usage":{` +
+		u.fields(min(1, u.output)) + `,"service_tier":"standard"}}`
+	return start, `{` + s.ending() + `}`, `{` + u.fields(u.output) + `}`
 }
 
 // identity is what a message has before it has content.

@@ -2,6 +2,7 @@ package toolrunnertest
 
 import (
 	"net/http"
+	"strconv"
 	"time"
 )
 
@@ -12,6 +13,9 @@ import (
 type Reply struct {
 	spec    spec
 	compute func(*Request) Reply // if set, makes the reply from the request; spec is not used
+	when    []Condition          // which requests it is for
+	expect  []Condition          // what its request has to be
+	allow   []string             // rules that are off in its script
 }
 
 type spec struct {
@@ -22,10 +26,13 @@ type spec struct {
 	failure                              *failure // the reply is this error
 	raw                                  *string  // the reply is exactly this text
 	contentType                          string   // of raw
+	recording, recordedStream            string   // the message that File read, and its stream if it was one
+	broken                               error    // why the reply cannot be made
 	code                                 int
 	header                               http.Header
 	delay, pause                         time.Duration
 	trickle                              bool
+	breakOff                             bool // the connection breaks after the body
 	chunk                                int
 	cutBytes, endEvents, failEvents      limit
 	failWith                             failure // the error event after failEvents
@@ -130,6 +137,15 @@ func (r Reply) Header(key, value string) Reply {
 	})
 }
 
+// RetryAfter sets the retry-after header, and retry-after-ms where seconds do not tell it exactly.
+func (r Reply) RetryAfter(d time.Duration) Reply {
+	r = r.Header("Retry-After", strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10))
+	if d%time.Second != 0 {
+		r = r.Header("Retry-After-Ms", strconv.FormatInt(d.Milliseconds(), 10))
+	}
+	return r
+}
+
 // Delay waits before the response begins. A request that is cancelled meanwhile gets none, but has used up the reply.
 func (r Reply) Delay(d time.Duration) Reply { return r.with(func(s *spec) { s.delay = d }) }
 
@@ -168,7 +184,8 @@ func (r Reply) ErrorEvent(n int, errorType, message string) Reply {
 // with returns a copy changed by change. What a spec points to is never changed in place.
 func (r Reply) with(change func(*spec)) Reply {
 	if compute := r.compute; compute != nil {
-		return Func(func(q *Request) Reply { return compute(q).with(change) })
+		r.compute = func(q *Request) Reply { return compute(q).with(change) }
+		return r
 	}
 	change(&r.spec)
 	return r

@@ -3,6 +3,8 @@ package toolrunnertest
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
+	"strings"
 )
 
 // Request is one request that the server received, with what it answered.
@@ -17,7 +19,8 @@ type Request struct {
 	// answer was an error or not a whole message. A reply that the script broke off is here in full.
 	Reply json.RawMessage
 
-	broken bool // the reply did not arrive whole
+	broken      bool   // the reply did not arrive whole
+	method, uri string // as in the request line
 }
 
 // Field returns a top-level parameter of the body as it was sent, nil if it is absent.
@@ -43,11 +46,53 @@ func (q *Request) ToolResult(callID string) json.RawMessage {
 	return nil
 }
 
+// LastText returns what the last message of the user says, results of tools aside. Several text blocks are joined by line
+// breaks.
+func (q *Request) LastText() string {
+	for _, raw := range slices.Backward(q.Messages()) {
+		if m := asObject(raw); asString(m["role"]) == "user" {
+			return textOf(m["content"])
+		}
+	}
+	return ""
+}
+
+// ToolResultText returns the text of the result for a call, "" if there is none. Several text blocks are joined by line
+// breaks.
+func (q *Request) ToolResultText(callID string) string {
+	return textOf(asObject(q.ToolResult(callID))["content"])
+}
+
+// ToolNames returns the names of the tools that the request offers, in order.
+func (q *Request) ToolNames() []string {
+	var names []string
+	for _, tool := range asList(q.Field("tools")) {
+		if name := asString(asObject(tool)["name"]); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // Model returns the model that the request names.
 func (q *Request) Model() string { return asString(q.Field("model")) }
 
 // Stream reports whether the request asks for an event stream.
 func (q *Request) Stream() bool { return string(q.Field("stream")) == "true" }
+
+// textOf returns the text in content, which is a string or a list of blocks.
+func textOf(content json.RawMessage) string {
+	if isString(content) {
+		return asString(content)
+	}
+	var texts []string
+	for _, raw := range asList(content) {
+		if block := asObject(raw); asString(block["type"]) == "text" {
+			texts = append(texts, asString(block["text"]))
+		}
+	}
+	return strings.Join(texts, "\n")
+}
 
 // object is a JSON object. Unlike a struct, it does not take "Role" for "role".
 type object map[string]json.RawMessage

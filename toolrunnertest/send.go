@@ -15,7 +15,8 @@ import (
 func (out response) send(ctx context.Context, w http.ResponseWriter) {
 	maps.Copy(w.Header(), out.header)
 	whole := strings.Join(out.body, "")
-	if out.header.Get("Content-Type") != contentTypeSSE {
+	afterAll := out.cut.set && out.cut.n >= len(whole) // with its length the body would count as whole
+	if out.header.Get("Content-Type") != contentTypeSSE && !afterAll {
 		w.Header().Set("Content-Length", strconv.Itoa(len(whole)))
 	}
 	w.WriteHeader(out.status)

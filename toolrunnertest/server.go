@@ -15,9 +15,9 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2/option"
 )
 
-// Server answers POST /v1/messages with the replies of a script, in order, one for each valid request. A request that
-// breaks a rule of [CheckRequest] is answered with the API's 400 and uses up no reply, and so is one for which no reply
-// is left.
+// Server answers POST /v1/messages with the replies of a script, in order, one for each valid request; [Reply.When] departs
+// from the order. A request that breaks a rule of [CheckRequest] is answered with the API's 400 and uses up no reply, and so
+// is one that [Reply.Expect] does not want, or for which no reply is left.
 //
 // Its methods are safe for concurrent use.
 type Server struct {
@@ -30,9 +30,14 @@ type Server struct {
 
 	startMemory func()
 
+	replaying bool      // a recording says what is refused, not the rules
+	recorder  *recorder // if set, requests go on to an endpoint, with key
+	key       string
+
 	mu        sync.Mutex
-	script    []Reply
+	script    []*Reply
 	otherwise *Reply
+	allowed   []string // rules that are off
 	requests  []*Request
 }
 
@@ -45,7 +50,8 @@ type TB interface {
 
 // New returns a server with these replies. The caller closes it.
 func New(replies ...Reply) *Server {
-	s := &Server{memory: newPipes(), script: append([]Reply(nil), replies...)}
+	s := &Server{memory: newPipes()}
+	s.Add(replies...)
 	s.http = &http.Server{
 		Handler:           s,
 		ReadHeaderTimeout: time.Minute,
@@ -79,7 +85,21 @@ func NewServer(tb TB, replies ...Reply) *Server {
 func (s *Server) Add(replies ...Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.script = append(s.script, replies...)
+	for _, r := range replies {
+		s.script = append(s.script, &r)
+		s.allowed = append(s.allowed, r.allow...)
+	}
+}
+
+// Allow switches rules of [CheckRequest] off, by name: requests that break them are answered like any other. It panics on
+// a name that is none of them.
+func (s *Server) Allow(rules ...string) {
+	if err := checkNames(rules, requestRules()); err != nil {
+		panic("toolrunnertest: " + err.Error())
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.allowed = append(s.allowed, rules...)
 }
 
 // Otherwise sets the reply to every request for which the script has none left.
@@ -152,20 +172,27 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
-	q := &Request{Path: r.URL.Path, Header: r.Header.Clone(), Body: body}
+	q := &Request{Path: r.URL.Path, Header: r.Header.Clone(), Body: body, method: r.Method, uri: r.URL.RequestURI()}
+	if s.recorder != nil {
+		s.pass(w, r, q)
+		return
+	}
 	refusal := s.refuse(r.Method, q)
-	n, reply, ok := s.receive(q, refusal == nil)
-	switch {
-	case refusal != nil:
+	n := s.receive(q)
+	reply := Reply{}
+	if refusal == nil {
+		reply, refusal = s.take(q, n)
+	} else {
 		s.errorf("request %d is invalid: %s", n, refusal.message)
+	}
+	if refusal != nil {
 		reply = Status(refusal.code, refusal.kind, refusal.message)
-	case !ok:
-		message := fmt.Sprintf("the script has no reply left for request %d", n)
-		s.errorf("%s", message)
-		reply = Status(http.StatusBadRequest, "invalid_request_error", "toolrunnertest: "+message)
 	}
 	seen := *q
 	out := reply.render(&seen, n)
+	if out.err != nil {
+		s.errorf("the reply to request %d: %v", n, out.err)
+	}
 	if !wait(r.Context(), out.delay) {
 		panic(http.ErrAbortHandler)
 	}
@@ -178,18 +205,23 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // refuse says how the API refuses a request, nil if it does not.
 func (s *Server) refuse(method string, q *Request) *failure {
 	switch {
+	case s.replaying:
+		return nil
 	case q.Path != "/v1/messages":
 		return &failure{http.StatusNotFound, "not_found_error", "there is no " + q.Path}
 	case method != http.MethodPost:
 		return &failure{http.StatusMethodNotAllowed, "invalid_request_error", method + " is not allowed"}
 	}
 	breaches := Breaches(CheckRequest(q.Body))
+	last := ""
 	if s.paused() {
-		last := fmt.Sprintf("messages.%d", len(q.Messages())-1)
-		breaches = slices.DeleteFunc(breaches, func(b Breach) bool {
-			return b.Rule == "tool-result-missing" && b.Path == last
-		})
+		last = fmt.Sprintf("messages.%d", len(q.Messages())-1)
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	breaches = slices.DeleteFunc(breaches, func(b Breach) bool {
+		return b.Rule == "tool-result-missing" && b.Path == last || slices.Contains(s.allowed, b.Rule)
+	})
 	if len(breaches) > 0 {
 		return &failure{http.StatusBadRequest, "invalid_request_error", (&RequestError{breaches}).Error()}
 	}
@@ -210,23 +242,45 @@ func (s *Server) paused() bool {
 	return false
 }
 
-// receive records a request and, if it is valid, takes the reply for it. It returns the request's number.
-func (s *Server) receive(q *Request, valid bool) (n int, reply Reply, ok bool) {
+// receive records a request and returns its number.
+func (s *Server) receive(q *Request) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.requests = append(s.requests, q)
-	n = len(s.requests)
-	switch {
-	case !valid:
-		return n, Reply{}, false
-	case len(s.script) > 0:
-		reply, s.script = s.script[0], s.script[1:]
-		return n, reply, true
-	case s.otherwise != nil:
-		return n, *s.otherwise, true
-	default:
-		return n, Reply{}, false
+	return len(s.requests)
+}
+
+// take takes the reply to request n out of the script: the first that is for such a request. No lock is held while
+// conditions run, so another request may take the reply meanwhile; then it looks again.
+func (s *Server) take(q *Request, n int) (Reply, *failure) {
+	for {
+		s.mu.Lock()
+		script, otherwise := slices.Clone(s.script), s.otherwise
+		s.mu.Unlock()
+		reply, problem := choose(script, q, n)
+		if problem != "" && otherwise != nil {
+			return *otherwise, nil
+		}
+		if problem != "" {
+			s.errorf("%s", problem)
+			return Reply{}, &failure{http.StatusBadRequest, "invalid_request_error", "toolrunnertest: " + problem}
+		}
+		if s.claim(reply) {
+			return *reply, nil
+		}
 	}
+}
+
+// claim removes a reply from the script; it reports whether it was still there.
+func (s *Server) claim(reply *Reply) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.Index(s.script, reply)
+	if i < 0 {
+		return false
+	}
+	s.script = slices.Delete(s.script, i, i+1)
+	return true
 }
 
 func (s *Server) errorf(format string, args ...any) {

@@ -35,6 +35,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"demo", "run a loop with parallel calls and mistakes that are corrected; needs no key", runDemo},
+		{"mock", "serve a scripted conversation as a Messages API, for programs in any language", runMock},
 	}
 }
 

@@ -20,6 +20,9 @@ func TestExitCodeAndUsageFollowTheArguments(t *testing.T) {
 		{"help of a subcommand", []string{"demo", "-h"}, exitOK, "-live", ""},
 		{"an unknown flag", []string{"demo", "-slow"}, exitUsage, "", "-slow"},
 		{"an argument too many", []string{"demo", "now"}, exitUsage, "", `unexpected argument "now"`},
+		{"a mock without a script", []string{"mock"}, exitUsage, "", "name the file"},
+		{"a mock of what is not there", []string{"mock", "nowhere.script"}, exitFailed, "", "nowhere.script"},
+		{"help of mock", []string{"mock", "-h"}, exitOK, "-once", ""},
 		{"live without a key", []string{"demo", "-live"}, exitUsage, "", "ANTHROPIC_API_KEY"},
 	}
 	for _, tt := range tests {

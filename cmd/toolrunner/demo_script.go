@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
-	"strings"
 	"time"
 
 	"github.com/toolrunner/toolrunner/toolrunnertest"
@@ -54,7 +53,7 @@ var suggestion = regexp.MustCompile(`did you mean "(.+)"\?`)
 
 func correct(q *toolrunnertest.Request) toolrunnertest.Reply {
 	north := "Tromso"
-	if found := suggestion.FindStringSubmatch(resultText(q, "toolu_3")); found != nil {
+	if found := suggestion.FindStringSubmatch(q.ToolResultText("toolu_3")); found != nil {
 		north = found[1]
 	}
 	return toolrunnertest.Message(
@@ -68,13 +67,13 @@ func correct(q *toolrunnertest.Request) toolrunnertest.Reply {
 func conclude(q *toolrunnertest.Request) toolrunnertest.Reply {
 	days := make([]daylightOutput, 3)
 	for i, id := range []string{"toolu_1", "toolu_2", "toolu_5"} {
-		if err := json.Unmarshal([]byte(resultText(q, id)), &days[i]); err != nil {
+		if err := json.Unmarshal([]byte(q.ToolResultText(id)), &days[i]); err != nil {
 			return toolrunnertest.Text("I could not find out how long the days are.")
 		}
 	}
 	legs := make([]distanceOutput, 2)
 	for i, id := range []string{"toolu_6", "toolu_7"} {
-		if err := json.Unmarshal([]byte(resultText(q, id)), &legs[i]); err != nil {
+		if err := json.Unmarshal([]byte(q.ToolResultText(id)), &legs[i]); err != nil {
 			return toolrunnertest.Text("I could not find out how long the legs are.")
 		}
 	}
@@ -84,19 +83,4 @@ func conclude(q *toolrunnertest.Request) toolrunnertest.Reply {
 		days[0].Daylight, days[0].Sunrise, days[0].Sunset, days[1].Daylight, days[1].Sunrise, days[1].Sunset,
 		days[2].Daylight, days[2].Note, legs[0].Distance, legs[1].Distance, legs[0].Distance+legs[1].Distance,
 	))
-}
-
-// resultText returns what the model reads as the result of a call.
-func resultText(q *toolrunnertest.Request, callID string) string {
-	var block struct {
-		Content []struct{ Text string }
-	}
-	if json.Unmarshal(q.ToolResult(callID), &block) != nil {
-		return ""
-	}
-	var text strings.Builder
-	for _, c := range block.Content {
-		text.WriteString(c.Text)
-	}
-	return text.String()
 }

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// mocked is the subcommand, running.
+type mocked struct {
+	url    string
+	stop   context.CancelFunc
+	exit   chan int
+	mu     sync.Mutex
+	stderr strings.Builder
+}
+
+// Write collects what goes to stderr.
+func (m *mocked) Write(p []byte) (int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.stderr.Write(p)
+}
+
+func (m *mocked) log() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.stderr.String()
+}
+
+func startMock(t *testing.T, script string, args ...string) *mocked {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "x.script")
+	if err := os.WriteFile(path, []byte(script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	m := &mocked{stop: stop, exit: make(chan int, 1)}
+	reader, writer := io.Pipe()
+	go func() {
+		m.exit <- run(ctx, append([]string{"mock", path}, args...), nil, writer, m, noEnv())
+		writer.Close()
+	}()
+	line, err := bufio.NewReader(reader).ReadString('\n')
+	if err != nil {
+		t.Fatalf("no URL was printed: %v; stderr:\n%s", err, m.log())
+	}
+	m.url = strings.TrimSpace(line)
+	t.Cleanup(stop)
+	return m
+}
+
+// ask sends a message of the user and returns the answer.
+func (m *mocked) ask(t *testing.T, text string) (int, string) {
+	t.Helper()
+	body := `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"` + text + `"}]}`
+	res, err := http.Post(m.url+"/v1/messages", "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(answer)
+}
+
+const greetings = "> user Hello\n< text Good day.\n\n> user Bye\n< text Goodbye.\n"
+
+func TestMockEndsWhenItsScriptIsUsedUp(t *testing.T) {
+	m := startMock(t, greetings, "-once")
+	for _, turn := range []struct{ ask, want string }{{"Hello", "Good day."}, {"Bye", "Goodbye."}} {
+		if status, got := m.ask(t, turn.ask); status != http.StatusOK || !strings.Contains(got, turn.want) {
+			t.Errorf("%s: %d %s, want %s", turn.ask, status, got, turn.want)
+		}
+	}
+	if code := <-m.exit; code != exitOK {
+		t.Errorf("exit code = %d, want %d; stderr:\n%s", code, exitOK, m.log())
+	}
+	want := "1 POST /v1/messages 200, 287 bytes, 1 replies left\n2 POST /v1/messages 200, 286 bytes, 0 replies left\n"
+	if diff := cmp.Diff(want, m.log()); diff != "" {
+		t.Errorf("stderr (-want +got):\n%s", diff)
+	}
+}
+
+func TestMockFailsWhenARequestGoesWrong(t *testing.T) {
+	m := startMock(t, greetings, "-once")
+	if status, got := m.ask(t, "Bye"); status != 400 || !strings.Contains(got, "want it to contain") {
+		t.Errorf("%d %s, want 400 with the reason", status, got)
+	}
+	if code := <-m.exit; code != exitFailed {
+		t.Errorf("exit code = %d, want %d", code, exitFailed)
+	}
+	if got := m.log(); !strings.Contains(got, "request 1 is not what the script expects") || !strings.Contains(got, "1 of 1 requests went wrong") {
+		t.Errorf("stderr lacks what went wrong:\n%s", got)
+	}
+}
+
+func TestMockRunsUntilItIsInterrupted(t *testing.T) {
+	m := startMock(t, greetings)
+	for _, ask := range []string{"Hello", "Bye"} {
+		if status, got := m.ask(t, ask); status != 200 {
+			t.Errorf("%s: %d %s, want 200", ask, status, got)
+		}
+	}
+	if status, _ := m.ask(t, "More"); status != 400 {
+		t.Errorf("a request after the script's end = %d, want 400", status)
+	}
+	m.stop()
+	if code := <-m.exit; code != exitFailed {
+		t.Errorf("exit code = %d, want %d, as a request went wrong", code, exitFailed)
+	}
+}
+
+func TestMockSendsStreamsEventByEvent(t *testing.T) {
+	m := startMock(t, "< text Good day.\n< trickle 1ms\n")
+	res, err := http.Post(m.url+"/v1/messages", "application/json", strings.NewReader(`{"model":"m","max_tokens":1,"stream":true,"messages":[{"role":"user","content":"a"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil || !strings.HasSuffix(string(body), "data: {\"type\":\"message_stop\"}\n\n") {
+		t.Errorf("stream = %s, %v", body, err)
+	}
+}
