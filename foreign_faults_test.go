@@ -129,6 +129,9 @@ func TestNoFaultOfARequestCostsMoreThanTheRequest(t *testing.T) {
 		want := foreignHistory(t, undisturbed)
 		for name, fault := range foreignFaultKinds() {
 			for at := range 4 {
+				if name == "timeout" && at != 1 {
+					continue // it takes real time
+				}
 				t.Run(fmt.Sprintf("%s at request %d, streaming %v", name, at, streaming), func(t *testing.T) {
 					t.Parallel()
 					var tally foreignTally
@@ -158,7 +161,7 @@ func TestNoFaultOfARequestCostsMoreThanTheRequest(t *testing.T) {
 
 // A stream that ends at any byte is either complete or was never there.
 func TestAStreamCutAtAnyByteRunsNothingTwice(t *testing.T) {
-	stride := 41
+	stride := 73
 	if testing.Short() {
 		stride = 101
 	}
