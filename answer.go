@@ -22,7 +22,7 @@ func (r *Runner) results(ctx context.Context, calls []*Call) ([]*Result, error) 
 	defer r.mu.Unlock()
 	results := make([]*Result, len(calls))
 	for i, call := range calls {
-		results[i] = r.loop.hand(call.ID)
+		r.loop.hand(call.ID, &results[i])
 	}
 	return results, nil
 }

@@ -113,6 +113,9 @@ func textBlock(literal []byte) []byte {
 
 func parseBlock(raw []byte) (block, error) {
 	b := block{raw: raw}
+	if string(raw) == "null" {
+		return b, errors.New("it is a union of which no field is set; set one, such as OfText")
+	}
 	err := wire.Members(raw, func(key, value []byte) error {
 		switch string(key) {
 		case "type":

@@ -28,7 +28,8 @@ type AutoCompact struct {
 	// sends the history as it was.
 	Threshold int64
 	// Config is sent with a compaction by the API. The zero value asks for a
-	// summary.
+	// summary. The API asks for the beta [anthropic.AnthropicBetaCompact2026_09_04],
+	// which the caller sets in Params.Betas.
 	Config anthropic.BetaCompactionConfigUnionParam
 	// Client, if not nil, has the runner ask for a summary by itself, for APIs
 	// that cannot compact.

@@ -13,6 +13,10 @@ import (
 // of an open turn are not in it yet. When some calls of the last turn have run
 // and others have not, because the run was cancelled, it tells what is known of
 // each, so that a conversation that is continued from it runs none again.
+//
+// To save a history, encode the messages as JSON. To load it, wrap each one's JSON
+// in [param.Override], which keeps it as it is: decoding it into the SDK's types
+// would round the numbers of inputs above 2^53.
 func (r *Runner) Messages() []anthropic.BetaMessageParam {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -156,13 +160,15 @@ func (r *Runner) AddToolParams(tools ...anthropic.BetaToolUnionParam) error {
 	return nil
 }
 
-// RemoveTools takes tools away from the model, by their names. They stop running
+// RemoveTools takes tools away from the model, by their names; a nil one has none. They stop running
 // at once, even for a call of the turn that is open, until they are added again.
 // The model is told with the next request.
 func (r *Runner) RemoveTools(tools ...anthropic.BetaTool) {
-	names := make([]string, len(tools))
-	for i, tool := range tools {
-		names[i] = tool.Name()
+	names := make([]string, 0, len(tools))
+	for _, tool := range tools {
+		if !isNil(tool) {
+			names = append(names, tool.Name())
+		}
 	}
 	r.RemoveToolsByNames(names...)
 }

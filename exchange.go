@@ -73,7 +73,8 @@ func (r *Runner) prepare(ctx context.Context, s step, turn *Turn, streaming bool
 	}
 	req.attempt = func(before *http.Response) { r.log.attempt(ctx, turn.iteration, req.attempts, before) }
 	r.log.hide(ctx, req)
-	r.log.request(ctx, turn.iteration, req, streaming, state.messages[min(r.logged, len(state.messages)):])
+	fresh := state.messages[min(r.logged, len(state.messages)):]
+	req.begin = func() { r.log.request(ctx, turn.iteration, req, streaming, fresh) }
 	r.logged = history
 	return req, nil
 }

@@ -63,6 +63,9 @@ func TestGuideHasNoGoCodeOfItsOwn(t *testing.T) {
 	fence := regexp.MustCompile("(?m)^```go$")
 	for _, page := range guidePages(t) {
 		rest := copied.ReplaceAll(readFile(t, page), nil)
+		if bytes.Contains(rest, []byte("<!-- example: ")) || bytes.Contains(rest, []byte("<!-- output: ")) {
+			t.Errorf("%s has a comment that no block follows", page)
+		}
 		if n := len(fence.FindAll(rest, -1)); n > 0 {
 			t.Errorf("%s has %d blocks of Go that no example holds", page, n)
 		}

@@ -196,6 +196,9 @@ func (m *message) blocks() ([]block, error) { return parseBlocks(m.content) }
 // message that says nothing, which the API refuses in the middle of a history.
 func readMessage(raw []byte) (message, bool, error) {
 	m := message{raw: raw}
+	if string(raw) == "null" {
+		return m, false, errors.New("it is a union of which no field is set; set one, such as OfUser")
+	}
 	err := wire.Members(raw, func(key, value []byte) error {
 		switch string(key) {
 		case "role":
@@ -277,7 +280,7 @@ func (m *message) describeInput(blocks []block) error {
 		blank = blank && b.isBlankText()
 	}
 	if blank {
-		return errors.New("its text is nothing but space, which the Messages API refuses")
+		return errors.New("its text is nothing but space, which the Messages API refuses; leave the message out")
 	}
 	return nil
 }

@@ -299,13 +299,13 @@ func (l *loop) answer(call *openCall, block []byte, cause error) {
 	call.state, call.block, call.cause, call.handed = callAnswered, block, cause, nil
 }
 
-// hand returns the result of an open call that has run.
-func (l *loop) hand(id string) *Result {
+// hand puts the result of an open call that has run into slot.
+func (l *loop) hand(id string, slot **Result) {
 	call := l.openCall(id)
 	if call.state != callAnswered {
 		l.answer(call, call.answer(), nil)
 	}
-	return call.hand()
+	call.hand(slot)
 }
 
 // view returns the messages as they would go on from here: with the results of

@@ -61,9 +61,7 @@ func Timeout(after time.Duration) Middleware {
 // share the middleware; without names, of all tools. The others wait. It panics
 // if n is not positive.
 func Limit(n int, names ...string) Middleware {
-	if n <= 0 {
-		panic(fmt.Sprintf("toolrunner: Limit(%d): the limit must be positive", n))
-	}
+	mustBePositive("Limit", n)
 	names = slices.Clone(names)
 	slots := make(chan struct{}, n)
 	return func(next Handler) Handler {
@@ -82,6 +80,13 @@ func Limit(n int, names ...string) Middleware {
 	}
 }
 
+// mustBePositive panics for a number that is program text.
+func mustBePositive(function string, n int) {
+	if n <= 0 {
+		panic(fmt.Sprintf("toolrunner: %s(%d): the number must be positive", function, n))
+	}
+}
+
 // Temporary marks err as one that may not come again: [Retry] tries once more.
 func Temporary(err error) error { return &temporaryError{err} }
 
@@ -95,8 +100,9 @@ func (e *temporaryError) Temporary() bool { return true }
 // after an error that says it is temporary: one made by [Temporary], or any that
 // has a method Temporary() bool. It waits before the second attempt, and twice
 // as long before each further one. Other tools are called once: what they have
-// done must not be done twice.
+// done must not be done twice. It panics if attempts is not positive.
 func Retry(attempts int, wait time.Duration) Middleware {
+	mustBePositive("Retry", attempts)
 	return func(next Handler) Handler {
 		return func(ctx context.Context, call *Call) (*Result, error) {
 			pause := wait
@@ -129,8 +135,9 @@ func isTemporary(err error) bool {
 // call of the same tool with the same input, in all runners that share the
 // middleware: tools are told apart by name. It keeps up to size results, the newest
 // ones, and no failed ones.
-// Input is the same if it is but for space.
+// Input is the same if it is but for space. It panics if size is not positive.
 func CacheResults(size int) Middleware {
+	mustBePositive("CacheResults", size)
 	c := &resultCache{size: size, results: make(map[string][]byte)}
 	return func(next Handler) Handler {
 		return func(ctx context.Context, call *Call) (*Result, error) {
@@ -191,8 +198,10 @@ func (c *resultCache) put(key string, block []byte) {
 }
 
 // Truncate cuts the text of a result after most characters, over all of its text
-// blocks, and puts a note for the model in place of the rest. Other blocks stay.
+// blocks, and puts a note for the model in place of the rest. Other blocks stay. It
+// panics if most is not positive.
 func Truncate(most int) Middleware {
+	mustBePositive("Truncate", most)
 	return func(next Handler) Handler {
 		return func(ctx context.Context, call *Call) (*Result, error) {
 			result, err := next(ctx, call)

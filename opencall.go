@@ -31,8 +31,8 @@ type openCall struct {
 
 // handedResult is a result that a caller has in hand, and may have changed.
 type handedResult struct {
-	result *Result
-	before []byte // as it was encoded when it was handed out
+	slot   **Result // the element of the slice that the caller has
+	before []byte   // as it was encoded when it was handed out
 }
 
 // isFor reports whether c is the call use.
@@ -54,24 +54,22 @@ func (c *openCall) answer() []byte {
 	}
 }
 
-// hand returns the result of an answered call for the caller to change. What it
-// is when it goes out counts. A failed one has an error, whatever failed.
-func (c *openCall) hand() *Result {
-	if c.handed == nil {
-		r := readResult(c.block)
-		if r.Err = c.cause; r.IsError && r.Err == nil {
-			r.Err = resultError(r)
-		}
-		c.handed = &handedResult{result: r, before: r.encode(c.use)}
+// hand puts the result of an answered call into slot, for the caller to change.
+// What is there when it goes out counts. A failed one has an error, whatever failed.
+func (c *openCall) hand(slot **Result) {
+	r := readResult(c.block)
+	if r.Err = c.cause; r.IsError && r.Err == nil {
+		r.Err = resultError(r)
 	}
-	return c.handed.result
+	*slot = r
+	c.handed = &handedResult{slot: slot, before: r.encode(c.use)}
 }
 
 // sent returns the block as it goes out: with its own bytes unless a caller has
 // changed it.
 func (c *openCall) sent() []byte {
 	if c.handed != nil {
-		if now := c.handed.result.encode(c.use); !bytes.Equal(now, c.handed.before) {
+		if now := (*c.handed.slot).encode(c.use); !bytes.Equal(now, c.handed.before) {
 			return now
 		}
 	}

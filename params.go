@@ -99,7 +99,7 @@ const defaultConcurrency = 8
 func (p *Params) validate() error {
 	switch {
 	case p.Model == "":
-		return errors.New("Params.Model is empty")
+		return errors.New("Params.Model is empty; set one, such as anthropic.ModelClaudeSonnet5_5")
 	case p.MaxConcurrency < 0:
 		return fmt.Errorf("Params.MaxConcurrency is %d; use 0 for the default, or a positive number", p.MaxConcurrency)
 	case p.Validate > ValidateLenient:
@@ -108,6 +108,10 @@ func (p *Params) validate() error {
 		return errors.New("Params.Thread is set; the runner sends the whole history, so leave it out")
 	case !reflect.ValueOf(p.Compaction).IsZero():
 		return errors.New("Params.Compaction is set; a request that compacts is not a turn, so leave it out")
+	case p.AutoCompact.Threshold < 0:
+		return fmt.Errorf("Params.AutoCompact.Threshold is %d; use 0 for none, or a positive number", p.AutoCompact.Threshold)
+	case p.AutoCompact.Threshold == 0 && p.AutoCompact.Client != nil:
+		return errors.New("Params.AutoCompact.Client is set but Threshold is 0, so it would never compact; set Threshold")
 	case p.AutoCompact.Threshold > 0 && p.AutoCompact.Client == nil:
 		return checkCompactable(&p.BetaMessageNewParams)
 	}

@@ -27,6 +27,7 @@ type request struct {
 	attempts int
 	attempt  func(before *http.Response) // called before each attempt but the first
 	secret   func(http.Header)           // called with the headers that were sent
+	begin    func()                      // called once, when they are known
 	sent     *wire.Body                  // by the last attempt
 	response *http.Response              // to it
 }
@@ -45,7 +46,7 @@ func newRequest(p *Params, s requestState) (*request, error) {
 	if err := p.current(); err != nil {
 		return nil, err
 	}
-	r := &request{params: p.BetaMessageNewParams, secret: func(http.Header) {}}
+	r := &request{params: p.BetaMessageNewParams, secret: func(http.Header) {}, begin: func() {}}
 	if s.dropChoice {
 		r.params.ToolChoice = anthropic.BetaToolChoiceUnionParam{}
 	}
@@ -217,6 +218,9 @@ func (r *request) option() option.RequestOption {
 		}
 		r.sent = body
 		r.secret(req.Header)
+		if r.attempts == 1 {
+			r.begin()
+		}
 		r.response, err = next(req)
 		if r.response != nil && r.response.Request != nil { // what signs comes after us
 			r.secret(r.response.Request.Header)

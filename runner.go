@@ -171,6 +171,9 @@ func (r *Runner) steps(ctx context.Context, streaming bool) (*Turn, error) {
 			r.log.skipped(ctx)
 		}
 		if s.kind == stepEnd {
+			if err := r.Params.current(); err != nil {
+				return nil, fmt.Errorf("toolrunner: %w", err)
+			}
 			r.ended = s.outcome
 			return nil, cmp.Or(r.takeOutputError(s.outcome), ErrDone)
 		}

@@ -69,7 +69,8 @@ var _ anthropic.BetaTool = (*Tool)(nil)
 //     encoding/json does not know, such as String, do not count. What has no JSON
 //     form (NaN, a value that contains itself) fails the call.
 //
-// NewTool panics if In has no schema: that is a fault of the program text. For
+// NewTool panics if In has no schema, or run is nil: that is a fault of the program
+// text. For
 // what In can be, see the guide docs/guide/typed-tools.md; for interfaces in it,
 // see [OneOf].
 func NewTool[In, Out any](name, description string, run func(ctx context.Context, input In) (Out, error)) *Tool {
@@ -82,6 +83,9 @@ func NewTool[In, Out any](name, description string, run func(ctx context.Context
 
 // derivedTool makes a tool whose schema is that of a Go type.
 func derivedTool[In, Out any](name, description string, run func(context.Context, In) (Out, error)) (*Tool, error) {
+	if run == nil {
+		return nil, fmt.Errorf("toolrunner: tool %q: the function is nil", name)
+	}
 	derive := func(strict bool) (*schema.Input, error) { return schema.For(reflect.TypeFor[In](), strict) }
 	input, err := derive(false)
 	if err != nil {
@@ -289,6 +293,9 @@ func encodeTool(tool json.Marshaler) ([]byte, error) {
 	data, err := encodeJSON(tool)
 	if err != nil {
 		return nil, fmt.Errorf("the definition cannot be encoded: %w", err)
+	}
+	if string(data) == "null" {
+		return nil, errors.New("the definition is a union of which no field is set; set one, such as OfTool")
 	}
 	if err := wire.Members(data, func(_, _ []byte) error { return nil }); err != nil {
 		return nil, fmt.Errorf("the definition is not a JSON object: %w", err)

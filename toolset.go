@@ -141,9 +141,15 @@ func (s *toolset) take() [][]byte {
 	return blocks
 }
 
+// isNil reports whether there is no tool.
+func isNil(tool anthropic.BetaTool) bool {
+	v := reflect.ValueOf(tool)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
+}
+
 // register checks a tool and encodes its definition.
 func register(tool anthropic.BetaTool) (*registered, error) {
-	if v := reflect.ValueOf(tool); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+	if isNil(tool) {
 		return nil, errors.New("the tool is nil")
 	}
 	r := &registered{name: tool.Name()}

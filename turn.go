@@ -38,6 +38,7 @@ type Turn struct {
 	lose      func(error) error               // takes note that there will be none
 	reply     *reply                          // nil until the reply is complete
 	calls     []*Call
+	results   []*Result    // that the caller has in hand
 	stream    *stream      // nil if the reply came at once
 	first     *streamEvent // read before the body began
 	err       error        // what reading the reply failed with
@@ -45,7 +46,8 @@ type Turn struct {
 	over      bool
 }
 
-// Iteration returns the number of the turn in its run, from 1.
+// Iteration returns the number of the turn in its run, from 1. A turn that compacts
+// does not count: it has the number of the turn before it, or 0.
 func (t *Turn) Iteration() int { return t.iteration }
 
 // Text returns the text of the reply: that of its text blocks, joined. Within a
@@ -175,8 +177,9 @@ func (t *Turn) finish() error {
 }
 
 // Results runs the calls of the turn now, once, and returns their results in the
-// order of Calls: those that ran earlier as well. The results are the caller's to
-// change: what they are when the body is over is what is sent. There are none
+// order of Calls: those that ran earlier as well. The slice and the results are the
+// caller's to change: what its elements are when the body is over is what is sent.
+// Another call in the same body returns the same slice. There are none
 // for a reply without calls, and after a takeover. The Err of a failed one is why
 // it failed: the private cause, or what its text says.
 //
@@ -189,7 +192,12 @@ func (t *Turn) Results(ctx context.Context) ([]*Result, error) {
 	if err := t.finish(); err != nil {
 		return nil, err
 	}
-	return t.runner.results(ctx, t.calls)
+	if t.results != nil {
+		return t.results, nil
+	}
+	results, err := t.runner.results(ctx, t.calls)
+	t.results = results
+	return results, err
 }
 
 // Retry takes over: the reply is dropped, and the same history is sent again,
@@ -236,7 +244,7 @@ func (t *Turn) drop() {
 	if t.reply == nil && t.err != nil && !errors.Is(t.err, io.EOF) {
 		t.runner.loop.iteration++ // of a stream that failed; otherwise nothing would bound its retries
 	}
-	t.first, t.err, t.calls = nil, io.EOF, nil
+	t.first, t.err, t.calls, t.results = nil, io.EOF, nil, nil
 }
 
 // stop ends the turn where the loop body broke off. A reply that is complete

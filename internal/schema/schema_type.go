@@ -255,7 +255,11 @@ func (b *schemaBuilder) fieldSchema(f structField) (schema jsonValue, required b
 	if _, ok := f.tag.Lookup("jsonschema_extras"); ok {
 		return schema, false, errors.New("tag jsonschema_extras is not supported")
 	}
-	keywords, err := parseTag(f.tag.Get("jsonschema"))
+	tag, ok := f.tag.Lookup("jsonschema")
+	if !ok && strings.Contains(string(f.tag), "jsonschema:") {
+		return schema, false, fmt.Errorf("tag `%s` is not one that Go can read; a backslash in it is written twice", f.tag)
+	}
+	keywords, err := parseTag(tag)
 	if err != nil {
 		return schema, false, fmt.Errorf("jsonschema tag: %w", err)
 	}
