@@ -51,6 +51,7 @@ func (r *Runner) SetMessages(messages ...anthropic.BetaMessageParam) error {
 	if err := r.loop.set(messages); err != nil {
 		return err
 	}
+	r.logged = 0
 	if r.turn != nil {
 		r.turn.drop()
 	}
