@@ -61,7 +61,6 @@ const (
 // standard library and internal itself: what they import, every user downloads.
 var dependencies = []string{
 	"github.com/anthropics/anthropic-sdk-go/v2",
-	"github.com/google/jsonschema-go/jsonschema",
 }
 
 func TestEveryFileOfTheRootPackageBelongsToAConcept(t *testing.T) {

@@ -92,7 +92,8 @@ func textContent(text string) anthropic.BetaToolResultBlockParamContentUnion {
 	return anthropic.BetaToolResultBlockParamContentUnion{OfText: &anthropic.BetaTextBlockParam{Text: text}}
 }
 
-// maxErrorText is how much of an error's text the model reads, in characters.
+// maxErrorText is how much of an error's text the model reads, in characters,
+// beside what stands before it.
 const maxErrorText = 4096
 
 const (

@@ -8,14 +8,14 @@ import (
 
 // What a caller may see of a conversation, and add to it, beside its turns.
 
-// Messages returns the history, the last reply included, as messages that a
-// caller may change and keep: a deep copy. Follow-ups that wait for the results
-// of an open turn are not in it yet. When some calls of the last turn have run
-// and others have not, because the run was cancelled, it tells what is known of
-// each, so that a conversation that is continued from it runs none again.
+// Messages returns the history, the last reply included once it is complete, as
+// messages that a caller may change and keep: a deep copy. Follow-ups that wait for
+// the results of an open turn are not in it yet. When some calls of the last turn
+// have run and others have not, because the run was cancelled, it tells what is
+// known of each, so that a conversation that is continued from it runs none again.
 //
 // To save a history, encode the messages as JSON. To load it, wrap each one's JSON
-// in [param.Override], which keeps it as it is: decoding it into the SDK's types
+// in param.Override, which keeps it as it is: decoding it into the SDK's types
 // would round the numbers of inputs above 2^53.
 func (r *Runner) Messages() []anthropic.BetaMessageParam {
 	r.mu.Lock()
@@ -55,6 +55,7 @@ func (r *Runner) SetMessages(messages ...anthropic.BetaMessageParam) error {
 	if err := r.loop.set(messages); err != nil {
 		return err
 	}
+	r.logged = 0
 	if r.turn != nil {
 		r.turn.drop()
 	}
@@ -86,12 +87,13 @@ func (r *Runner) CompactBeforeNextTurn(config anthropic.BetaCompactionConfigUnio
 	return nil
 }
 
-// LastMessage returns the last reply, or nil if there is none. It is the message
-// that its turn embeds.
+// LastMessage returns the last reply, or nil if there is none: one that was taken
+// over counts, one to a compaction only if it has a summary. It is the message that
+// its turn embeds.
 func (r *Runner) LastMessage() *anthropic.BetaMessage { return r.last }
 
-// IterationCount returns how many replies the run has had. A run that begins
-// after another has ended for good counts from one.
+// IterationCount returns how many replies the run has had, as Params.MaxIterations
+// counts them. A run that begins after another has ended for good counts from one.
 func (r *Runner) IterationCount() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -99,7 +101,8 @@ func (r *Runner) IterationCount() int {
 }
 
 // Outcome returns how the run stands or has ended. While a loop body has control
-// it is [OutcomeRunning], or how the run will end if the body adds nothing.
+// it is [OutcomeRunning], or, if the reply completes the run, was cut off or is a
+// refusal, how the run will end if the body adds nothing.
 func (r *Runner) Outcome() Outcome { return r.standing(r.ended) }
 
 // standing returns the outcome of a run that is over but for its formal end, and
@@ -123,8 +126,9 @@ func (r *Runner) Usage() Usage {
 // AddTools gives the model more tools. Each runs at once, in place of an earlier
 // tool of its name, even for a call of the turn that is open. The model is told
 // with the next request, by a message: Params.Tools and what was sent as tools
-// stay as they are, and with them the cached prefix of the prompt. The API asks
-// for the beta [anthropic.AnthropicBetaInlineTools2026_09_15].
+// stay as they are, and with them the cached prefix of the prompt. A request that
+// has a paused turn go on cannot hold that message; the one after it does. The API
+// asks for the beta [anthropic.AnthropicBetaInlineTools2026_09_15].
 //
 // It returns an error for a tool that is nil or has no legal name; none of the
 // tools is then added.

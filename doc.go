@@ -98,7 +98,7 @@
 //	conversation.go  what a caller may see and do beside the turns
 //	runner.go        the loop with its I/O
 //
-// Package toolrunnertest is a Messages API for tests. The command
-// cmd/toolrunner shows a run that needs no key. The guide in docs/guide has a page
-// for each theme, built around the examples.
+// Package toolrunnertest is a Messages API for tests, and package toolrunnermcp has
+// the tools of an MCP server. The command cmd/toolrunner shows a run that needs no
+// key. The guide in docs/guide has a page for each theme, built around the examples.
 package toolrunner

@@ -32,7 +32,8 @@ var (
 // ReplyError reports a reply that the runner cannot use: it is not a message,
 // or it holds calls that cannot be told apart. Nothing of it was recorded and no
 // tool ran; going on with the run sends the same request again. [Runner.All],
-// [Runner.AllStreaming], [Runner.Next] and [Runner.RunToCompletion] return it.
+// [Runner.AllStreaming], [Runner.Next], [Runner.RunToCompletion], [Turn.Events] and
+// [Turn.Results] return it.
 type ReplyError struct {
 	Reason string
 	Body   []byte // the reply as it came, as far as it came
@@ -58,8 +59,9 @@ func (e *ReplyError) Unwrap() error { return e.Err }
 // IncompleteStreamError reports a stream that ended before its reply was
 // complete: no message_stop came, and no stop reason either. Nothing of the
 // reply was recorded and no tool ran; going on with the run sends the same
-// request again. [Runner.All], [Runner.AllStreaming], [Turn.Events] and the
-// methods that call them return it.
+// request again. [Runner.AllStreaming], [Turn.Events] and [Turn.Results] return it,
+// and so do [Runner.All], [Runner.Next] and [Runner.RunToCompletion] where
+// max_tokens is so large that they stream as well.
 type IncompleteStreamError struct {
 	Events int    // events that had come
 	Last   string // type of the last one; empty if none had

@@ -265,7 +265,7 @@ func (r *Runner) lost() {
 func (r *Runner) left() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.loop.compact.turn = false
+	r.loop.leave()
 }
 
 // replyError returns err as the caller reads it.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"io"
 	"log/slog"
 	"strings"
 	"testing"
@@ -172,12 +171,13 @@ func TestAResultThatWasTakenIsSent(t *testing.T) {
 			api := newForeignAPI(t, foreignMessage("m1", "tool_use", foreignCall("a", test.tool, `{"n":"x"}`)), foreignMessage("m2", "end_turn", foreignText("done")))
 			typed := toolrunner.NewTool("typed", "", func(_ context.Context, in struct {
 				N int `json:"n"`
-			}) (int, error) {
+			},
+			) (int, error) {
 				return in.N, nil
 			})
 			var runner *toolrunner.Runner
 			var refused error
-			handler := foreignAnswers{slog.NewTextHandler(io.Discard, nil), test.on, func() {
+			handler := foreignAnswers{slog.NewTextHandler(nowhereToLog{}, nil), test.on, func() {
 				refused = runner.AppendMessages(anthropic.NewBetaUserMessage(anthropic.NewBetaToolResultBlock("a", "by hand", false)))
 			}}
 			runner = foreignRunner(t, api, []anthropic.BetaTool{typed}, func(p *toolrunner.Params) { p.Logger = slog.New(handler) })

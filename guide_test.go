@@ -30,12 +30,18 @@ var update = flag.Bool("update", false, "rewrite the code in docs/guide from the
 //	<!-- example: NAME: FROM -->        the first statement in it that begins with FROM
 //	<!-- example: NAME: FROM ... TO --> the same, up to the next one that begins with TO
 //	<!-- output: NAME -->               what the example prints
-var copied = regexp.MustCompile("(?ms)^<!-- (example|output): ([^\n]+?) -->\n```(\\w+)\n(.*?)^```$")
+var (
+	copied = regexp.MustCompile("(?ms)^<!-- (example|output): ([^\n]+?) -->\n```(\\w+)\n(.*?)^```$")
+	marked = regexp.MustCompile("(?m)^<!-- (example|output): ")
+)
 
 func TestGuideShowsTheExamplesAsTheyAre(t *testing.T) {
 	examples := readExamples(t)
 	for _, page := range guidePages(t) {
 		text := readFile(t, page)
+		if asked, shown := len(marked.FindAll(text, -1)), len(copied.FindAll(text, -1)); asked != shown {
+			t.Errorf("%s asks for %d copies, and has a block right after %d of the comments", page, asked, shown)
+		}
 		want := copied.ReplaceAllFunc(text, func(block []byte) []byte {
 			m := copied.FindSubmatch(block)
 			code, err := examples.find(string(m[1]), string(m[2]))

@@ -32,7 +32,7 @@ import (
 //	info   tool call started    tool call_id iteration
 //	info   tool call ended      tool call_id iteration duration
 //	warn   tool call failed     tool call_id iteration duration error, stack for a panic
-//	warn   tool call left       tool call_id iteration duration: its handler ignores its context
+//	warn   tool call left       tool call_id iteration duration error: its handler ignores its context
 //	warn   tool not found       tool call_id iteration available
 
 // envLog is the variable that official SDKs read for the same purpose.

@@ -2,6 +2,7 @@ package toolrunner_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"os"
@@ -107,6 +108,29 @@ func TestAFailedCallIsOneRecord(t *testing.T) {
 				t.Errorf("the model reads %s, which is private", got)
 			}
 		})
+	}
+}
+
+// At debug level a message is told with the first request that has it, and so is
+// a history that the caller put in place.
+func TestEachMessageThatIsSentIsOneRecord(t *testing.T) {
+	s := newStage(t, nil, lookAt("c1"), toolrunnertest.Text("one"), toolrunnertest.Text("two"))
+	s.tape.level = slog.LevelDebug
+	for range 2 {
+		if _, err := s.play(t.Context(), false, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.SetMessages(anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("anew"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for _, r := range s.tape.named("message sent") {
+		got = append(got, sketch([]json.RawMessage{json.RawMessage(r.attrs["message"].String())}))
+	}
+	want := []string{"user(text)", "assistant(tool_use)", "user(tool_result)", "user(text)"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("messages in records (-want +got):\n%s", diff)
 	}
 }
 

@@ -116,9 +116,7 @@ func (l *loop) step(limit limits) step {
 	}
 	s, ok := l.compactStep(limit.compact)
 	if !ok && !l.news && l.history.last() != nil {
-		l.prune()
-		l.close()
-		l.ended = true
+		l.end()
 		s.kind, s.outcome = stepEnd, l.rule.outcome
 		return s
 	}
@@ -129,6 +127,22 @@ func (l *loop) step(limit limits) step {
 	l.inFlight = true
 	l.mark()
 	return s
+}
+
+// end ends the run for good: nothing of it is left open.
+func (l *loop) end() {
+	l.prune()
+	l.close()
+	l.ended = true
+}
+
+// leave takes note that the loop body has broken off. At the last turn that is
+// the end of the run.
+func (l *loop) leave() {
+	l.compact.turn = false
+	if l.finished() {
+		l.end()
+	}
 }
 
 // mark takes note of where a takeover goes back to.

@@ -61,7 +61,9 @@ func Timeout(after time.Duration) Middleware {
 // share the middleware; without names, of all tools. The others wait. It panics
 // if n is not positive.
 func Limit(n int, names ...string) Middleware {
-	mustBePositive("Limit", n)
+	if n <= 0 {
+		panic(fmt.Sprintf("toolrunner: Limit(%d): the limit must be positive", n))
+	}
 	names = slices.Clone(names)
 	slots := make(chan struct{}, n)
 	return func(next Handler) Handler {
@@ -80,13 +82,6 @@ func Limit(n int, names ...string) Middleware {
 	}
 }
 
-// mustBePositive panics for a number that is program text.
-func mustBePositive(function string, n int) {
-	if n <= 0 {
-		panic(fmt.Sprintf("toolrunner: %s(%d): the number must be positive", function, n))
-	}
-}
-
 // Temporary marks err as one that may not come again: [Retry] tries once more.
 func Temporary(err error) error { return &temporaryError{err} }
 
@@ -100,9 +95,8 @@ func (e *temporaryError) Temporary() bool { return true }
 // after an error that says it is temporary: one made by [Temporary], or any that
 // has a method Temporary() bool. It waits before the second attempt, and twice
 // as long before each further one. Other tools are called once: what they have
-// done must not be done twice. It panics if attempts is not positive.
+// done must not be done twice. With attempts of one or less it calls once.
 func Retry(attempts int, wait time.Duration) Middleware {
-	mustBePositive("Retry", attempts)
 	return func(next Handler) Handler {
 		return func(ctx context.Context, call *Call) (*Result, error) {
 			pause := wait
@@ -135,9 +129,8 @@ func isTemporary(err error) bool {
 // call of the same tool with the same input, in all runners that share the
 // middleware: tools are told apart by name. It keeps up to size results, the newest
 // ones, and no failed ones.
-// Input is the same if it is but for space. It panics if size is not positive.
+// Input is the same if it is but for space. With a size of zero or less it keeps nothing.
 func CacheResults(size int) Middleware {
-	mustBePositive("CacheResults", size)
 	c := &resultCache{size: size, results: make(map[string][]byte)}
 	return func(next Handler) Handler {
 		return func(ctx context.Context, call *Call) (*Result, error) {
@@ -198,10 +191,9 @@ func (c *resultCache) put(key string, block []byte) {
 }
 
 // Truncate cuts the text of a result after most characters, over all of its text
-// blocks, and puts a note for the model in place of the rest. Other blocks stay. It
-// panics if most is not positive.
+// blocks, and puts a note for the model in place of the rest. Other blocks stay. With
+// most of zero or less, no text is left.
 func Truncate(most int) Middleware {
-	mustBePositive("Truncate", most)
 	return func(next Handler) Handler {
 		return func(ctx context.Context, call *Call) (*Result, error) {
 			result, err := next(ctx, call)

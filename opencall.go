@@ -2,6 +2,7 @@ package toolrunner
 
 import (
 	"bytes"
+	"cmp"
 )
 
 // A call that the history has no result for, from the reply that makes it to the
@@ -31,6 +32,7 @@ type openCall struct {
 
 // handedResult is a result that a caller has in hand, and may have changed.
 type handedResult struct {
+	result *Result
 	slot   **Result // the element of the slice that the caller has
 	before []byte   // as it was encoded when it was handed out
 }
@@ -62,14 +64,14 @@ func (c *openCall) hand(slot **Result) {
 		r.Err = resultError(r)
 	}
 	*slot = r
-	c.handed = &handedResult{slot: slot, before: r.encode(c.use)}
+	c.handed = &handedResult{result: r, slot: slot, before: r.encode(c.use)}
 }
 
 // sent returns the block as it goes out: with its own bytes unless a caller has
 // changed it.
 func (c *openCall) sent() []byte {
 	if c.handed != nil {
-		if now := (*c.handed.slot).encode(c.use); !bytes.Equal(now, c.handed.before) {
+		if now := cmp.Or(*c.handed.slot, c.handed.result).encode(c.use); !bytes.Equal(now, c.handed.before) {
 			return now
 		}
 	}

@@ -28,14 +28,15 @@ type Params struct { //nolint:recvcheck // it is printed by value, and too large
 	// called a tool in this run, as it would never come to an end otherwise; see
 	// KeepToolChoice. A new value that is set during the run forces again.
 	//
-	// If the schema of OutputConfig.Format is a pointer to a struct, the final
-	// reply of a run that completes is parsed into it, and no other. If that fails,
+	// If the schema of OutputConfig.Format is a pointer to a struct, a reply that
+	// completes the run is parsed into it, and no other. If that fails for the last,
 	// the run ends with an error that wraps [anthropic.ErrStructuredOutputParse],
 	// after its last turn.
 	anthropic.BetaMessageNewParams
 
 	// MaxIterations is how many replies a run may have. Zero or less: no limit.
-	// A request that fails does not count. The tools of the last turn are run.
+	// A request that fails does not count, nor does a compaction; a turn that was
+	// taken over does. The tools of the last turn are run.
 	MaxIterations int
 
 	// MaxConcurrency is how many calls of one turn run at once. Zero: 8. One: one

@@ -133,6 +133,23 @@ func TestBreakingOffAtTheLastTurnIsTheEnd(t *testing.T) {
 	}
 }
 
+// Breaking off at a reply that was cut off answers its calls, as nothing will run
+// them: a runner that begins with the history must not do so either.
+func TestBreakingOffAtATruncatedReplyAnswersItsCalls(t *testing.T) {
+	var ran journal
+	c := converse(t, asking("hi"), tools(ran.tool("work")), calls("work", "a").StopReason("max_tokens"), toolrunnertest.Text("done"))
+	c.runBreaking(t)
+	c.wantOutcome(t, toolrunner.OutcomeTruncated)
+	c.wantHistory(t, "user 'hi'", "assistant call(a)", "user error(a)")
+	c.append(t, user("go on"))
+	c.run(t)
+	ran.want(t)
+	c.wantShape(t, "user 'hi'", "assistant call(a)", "user error(a)", "user 'go on'")
+	if got := c.IterationCount(); got != 1 {
+		t.Errorf("IterationCount() = %d, want 1: the run that was broken off had ended", got)
+	}
+}
+
 // A body that panics leaves the runner as one that breaks off does.
 func TestPanicInTheBodyLeavesTheRunnerUsable(t *testing.T) {
 	var ran journal

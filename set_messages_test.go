@@ -145,13 +145,17 @@ func TestInvalidTakeoverChangesNothing(t *testing.T) {
 	}
 }
 
-// A takeover that leaves no messages is an error.
-func TestSetMessagesNeedsMessages(t *testing.T) {
+// A takeover without messages is an error, and takes nothing over.
+func TestTakeoversNeedMessages(t *testing.T) {
 	d := dialogueWith(t, toolrunner.Params{}, nil, toolrunnertest.Text("done"))
 	if err := d.SetMessages(); err == nil {
 		t.Error("SetMessages() error = nil, want one")
 	}
-	d.mustPlay(t, func(*toolrunner.Turn) {})
+	d.mustPlay(t, func(turn *toolrunner.Turn) {
+		if err := turn.Replace(); err == nil {
+			t.Error("Replace() error = nil, want one")
+		}
+	})
 	d.wantHeld(t, "user text(hi)", "assistant text(done)")
 }
 

@@ -23,8 +23,8 @@ const (
 	// OutcomeRefused means that the model refused. None of the reply's calls
 	// were run.
 	OutcomeRefused
-	// OutcomeStopped means that the loop body broke off. Going on with the run
-	// runs the calls of the last turn first.
+	// OutcomeStopped means that the loop body broke off before the run had ended.
+	// Going on with the run runs the calls of the last turn first.
 	OutcomeStopped
 	// OutcomeFailed means that the run ended with an error. Going on with it
 	// takes the failed step again, and runs no call again that has run.

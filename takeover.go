@@ -9,6 +9,8 @@ import (
 // A loop body that takes over reaches this file; the history that it wants
 // leaves it.
 
+var errNoMessages = errors.New("toolrunner: a takeover leaves no messages; give at least one")
+
 // retract takes the last reply out of the history, with the calls that it
 // opened. Results of calls that have begun stand, should the same calls come
 // back.
@@ -45,6 +47,9 @@ func (l *loop) retry() error {
 func (l *loop) replace(messages []anthropic.BetaMessageParam) error {
 	if l.compact.turn {
 		return errCompacting
+	}
+	if len(messages) == 0 {
+		return errNoMessages
 	}
 	dry := l.sent.history.clone()
 	for _, m := range l.history.messages[len(dry.messages):] {
@@ -116,7 +121,7 @@ func (h *history) appendAll(messages []anthropic.BetaMessageParam, known map[str
 		}
 	}
 	if len(h.messages) == 0 {
-		return errors.New("toolrunner: a takeover leaves no messages; give at least one")
+		return errNoMessages
 	}
 	return nil
 }

@@ -23,9 +23,9 @@ import (
 //
 // The message that is embedded is decoded for the caller: changing it changes
 // neither the history nor what runs. Under [Runner.AllStreaming] it holds what
-// message_start held until the reply has been read; the methods of Turn that
-// tell of the reply read what is left of it first, unless they are called within
-// a loop over Events.
+// message_start held until the reply has been read; Text, Calls and ToParam read
+// what is left of it first, unless they are called within a loop over Events.
+// Results does so in any case.
 type Turn struct {
 	*anthropic.BetaMessage
 
@@ -84,8 +84,9 @@ func (t *Turn) Calls() []*Call {
 	return t.calls
 }
 
-// ToParam returns the reply as a message to send, exactly as it came: its blocks
-// are raw JSON, so look into Content instead to read them. Before the reply is
+// ToParam returns the reply as a message to send: its blocks are raw JSON, just as
+// they came, so look into Content instead to read them. Only what the API would
+// not take back is left out or changed, as in the history. Before the reply is
 // complete, and when its stream failed, it is without content.
 func (t *Turn) ToParam() anthropic.BetaMessageParam {
 	t.read()
@@ -179,7 +180,8 @@ func (t *Turn) finish() error {
 // Results runs the calls of the turn now, once, and returns their results in the
 // order of Calls: those that ran earlier as well. The slice and the results are the
 // caller's to change: what its elements are when the body is over is what is sent.
-// Another call in the same body returns the same slice. There are none
+// Another call in the same body returns the same slice. A nil element changes
+// nothing. There are none
 // for a reply without calls, and after a takeover. The Err of a failed one is why
 // it failed: the private cause, or what its text says.
 //
@@ -201,10 +203,13 @@ func (t *Turn) Results(ctx context.Context) ([]*Result, error) {
 }
 
 // Retry takes over: the reply is dropped, and the same history is sent again,
-// with Params as they are then. No tool runs for the reply, whatever its stop
-// reason was. A reply that is still streaming is broken off; one whose stream
-// failed does not end the run. The turn counts for Params.MaxIterations. It
-// returns [ErrTurnOver] after the loop body.
+// with Params as they are then, and follow-ups of the body after it. No tool runs
+// for the reply, whatever its stop reason was. A reply that is still streaming is
+// broken off; one whose stream failed does not end the run. The turn counts for
+// Params.MaxIterations.
+//
+// It returns [ErrTurnOver] after the loop body, and an error for the reply to a
+// compaction.
 func (t *Turn) Retry() error {
 	return t.takeOver((*loop).retry)
 }

@@ -62,6 +62,31 @@ func TestResultsRunsTheCallsOnce(t *testing.T) {
 	})
 }
 
+// A result that the caller puts into the slice goes out in place of the one there.
+func TestReplacedResultsGoOut(t *testing.T) {
+	bothWays(t, func(t *testing.T, streaming bool) {
+		var ran tally
+		d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callsOf("work", "a", "b"), toolrunnertest.Text("one"))
+		d.streaming = streaming
+		d.mustPlay(t, func(turn *toolrunner.Turn) {
+			if turn.Iteration() > 1 {
+				return
+			}
+			results, err := turn.Results(t.Context())
+			if err != nil {
+				t.Fatalf("Results() error = %v", err)
+			}
+			results[1] = toolrunner.ErrorResult("mine")
+			if again, err := turn.Results(t.Context()); err != nil || again[1] != results[1] {
+				t.Errorf("Results() again = %v, %v, want the same slice", again, err)
+			}
+		})
+		ran.want(t, 2)
+		d.wantResult(t, "b", `{"type":"tool_result","tool_use_id":"b","content":[{"type":"text","text":"mine"}],"is_error":true}`)
+		d.wantFaithful(t)
+	})
+}
+
 // E78, S23: what the caller makes of a result is what goes out, and stays what
 // went out.
 func TestChangedResultsGoOut(t *testing.T) {
@@ -99,7 +124,7 @@ func TestChangedResultsGoOut(t *testing.T) {
 						}
 						kept = results[0]
 						test.change(kept)
-						results[0] = nil // the slice is the caller's own
+						results[0] = nil // changes nothing
 					case 2:
 						*kept = *toolrunner.TextResult("too late")
 						if err := d.AppendMessages(userSays("more")); err != nil {
