@@ -3,6 +3,7 @@ package toolrunnertest_test
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -38,6 +39,7 @@ func FuzzStreamCarriesTheMessage(f *testing.F) {
 	f.Add("", "", "", "", 0)
 	f.Add("漢字", "\xff", "\u2028", `{}`, 1)
 	f.Fuzz(func(t *testing.T, said, thought, signature, input string, chunk int) {
+		input = strings.Trim(input, " \t\r\n") // a plain reply does not carry the space around a value
 		if input != "" && !json.Valid([]byte(input)) {
 			t.Skip("a plain reply cannot carry this input")
 		}
