@@ -50,9 +50,8 @@ func (c *compaction) fail() {
 // compactStep returns the step that compacts, if it is time. A turn that was
 // paused goes on first. Calls without results stand in the way.
 func (l *loop) compactStep(auto AutoCompact) (step, bool) {
-	last := l.history.last()
-	resuming := l.news && l.rule.after == resumeRun && last != nil && last.role == roleAssistant
-	if resuming || last == nil {
+	resuming := l.news && l.rule.after == resumeRun && l.history.lastReply() != nil
+	if resuming || l.history.last() == nil {
 		return step{}, false
 	}
 	if config := l.compact.scheduled; config != nil {
@@ -84,7 +83,7 @@ func configOr(config anthropic.BetaCompactionConfigUnionParam) anthropic.BetaCom
 // compacted takes the API's reply to a request to compact. It reports whether
 // there is a summary, which then is the history.
 func (l *loop) compacted(r *reply) bool {
-	l.inFlight, l.inTurn = false, true
+	l.inFlight = false
 	l.usage.add(r.usage)
 	if !r.isSummary() {
 		l.compact.floor = l.compact.context

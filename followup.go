@@ -57,8 +57,7 @@ func (l *loop) claim(m message, queue *history, claims map[*openCall][]byte) (me
 	if m.lead == len(blocks) {
 		return m, false, nil
 	}
-	rest, ok, err := readMessage(joinMessage(m.role, rawsOf(blocks[m.lead:])).raw)
-	return rest, ok, err
+	return readMessage(joinMessage(m.role, rawsOf(blocks[m.lead:])).raw)
 }
 
 // flushable reports whether follow-ups can go into the history: some wait, and
@@ -67,8 +66,7 @@ func (l *loop) flushable() bool {
 	if len(l.queue.messages) == 0 || l.held() || l.rule.code {
 		return false
 	}
-	last := l.history.last()
-	afterReply := last != nil && last.role == roleAssistant && len(l.open) == 0
+	afterReply := l.history.lastReply() != nil && len(l.open) == 0
 	return !afterReply || slices.ContainsFunc(l.queue.messages, func(m message) bool { return m.role != roleSystem })
 }
 

@@ -63,6 +63,14 @@ func (h *history) last() *message {
 	return &h.messages[len(h.messages)-1]
 }
 
+// lastReply returns the last message if it is one of the assistant, or nil.
+func (h *history) lastReply() *message {
+	if last := h.last(); last != nil && last.role == roleAssistant {
+		return last
+	}
+	return nil
+}
+
 // append adds m, or says why the API would refuse it there; the history is
 // then unchanged. Calls that m should have answered and does not are answered
 // by what unanswered returns, in front of its other content.
@@ -87,7 +95,7 @@ func (h *history) append(m message, unanswered func(toolUse) []byte) error {
 
 // refusal says what is wrong with m as the next message.
 func (h *history) refusal(m *message) error {
-	if last := h.last(); last != nil && last.role == roleAssistant && m.role != roleAssistant && len(h.open) == 0 {
+	if last := h.lastReply(); last != nil && m.role != roleAssistant && len(h.open) == 0 {
 		switch {
 		case m.role == roleSystem:
 			return errors.New("a system message follows an assistant message; put it after the next user message")

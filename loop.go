@@ -47,7 +47,6 @@ type loop struct {
 	rule      stopRule    // of the last reply
 	news      bool        // the history holds what the model has not answered
 	inFlight  bool        // a request is under way
-	inTurn    bool        // a loop body may have control: follow-ups wait
 	sent      sentState   // what a takeover goes back to
 	dropped   []*openCall // calls of a reply that was taken over, whose results stand
 	choice    any         // the forced tool choice that has done its work in this run
@@ -73,7 +72,7 @@ func newLoop(tools *toolset, messages []anthropic.BetaMessageParam) (*loop, erro
 		return nil, err
 	}
 	l.flush()
-	if last := l.history.last(); last != nil && last.role == roleAssistant && last.hanging {
+	if last := l.history.lastReply(); last != nil && last.hanging {
 		l.resumeGiven()
 	}
 	return l, nil
@@ -99,7 +98,7 @@ func (l *loop) openCall(id string) *openCall {
 
 // step decides what is next.
 func (l *loop) step(limit limits) step {
-	l.inTurn, l.compact.turn = false, false
+	l.compact.turn = false
 	if waiting := l.waiting(); len(waiting) > 0 {
 		return step{kind: stepRun, calls: waiting}
 	}
@@ -170,12 +169,9 @@ func (l *loop) settle() {
 	if l.held() {
 		return
 	}
-	for _, call := range l.open {
-		if call.state != callUnrun {
-			l.news = true
-			l.close()
-			break
-		}
+	if l.answering() {
+		l.news = true
+		l.close()
 	}
 	if l.flushable() {
 		l.close()
@@ -186,8 +182,18 @@ func (l *loop) settle() {
 // held reports whether nothing but its continuation may follow the last reply: it
 // was paused in the middle of a server tool's work.
 func (l *loop) held() bool {
-	last := l.history.last()
-	return l.rule.after == resumeRun && last != nil && last.role == roleAssistant && last.hanging
+	last := l.history.lastReply()
+	return l.rule.after == resumeRun && last != nil && last.hanging
+}
+
+// answering reports whether calls of the open turn are answered by running them.
+func (l *loop) answering() bool {
+	return slices.ContainsFunc(l.open, func(c *openCall) bool { return c.state != callUnrun })
+}
+
+// results returns the message that answers the open calls as they stand.
+func (l *loop) results() message {
+	return l.history.answered(nil, func(use toolUse) []byte { return l.openCall(use.id).answer() })
 }
 
 // close answers the open calls.
@@ -195,7 +201,7 @@ func (l *loop) close() {
 	if len(l.open) == 0 {
 		return
 	}
-	results := l.history.answered(nil, func(use toolUse) []byte { return l.openCall(use.id).answer() })
+	results := l.results()
 	l.prune()
 	l.history.push(results)
 	l.open = nil
@@ -204,8 +210,8 @@ func (l *loop) close() {
 // prune makes the last reply one that something may follow: a server tool's work
 // that a reply left unfinished when it ended will never have a result.
 func (l *loop) prune() {
-	last := l.history.last()
-	if last == nil || last.role != roleAssistant || !last.hanging || l.rule.after != endRun {
+	last := l.history.lastReply()
+	if last == nil || !last.hanging || l.rule.after != endRun {
 		return
 	}
 	open := l.history.open
@@ -236,8 +242,7 @@ func (l *loop) openCalls(state callState, unrun string) {
 // flushToolChanges adds the queued tool changes as one system message. The API
 // refuses one right after an assistant message, so they wait for a user message.
 func (l *loop) flushToolChanges() {
-	last := l.history.last()
-	if len(l.tools.changes) == 0 || last == nil || last.role == roleAssistant {
+	if len(l.tools.changes) == 0 || l.history.last() == nil || l.history.lastReply() != nil {
 		return
 	}
 	changes := l.tools.queued
@@ -248,7 +253,7 @@ func (l *loop) flushToolChanges() {
 
 // receive records a reply to the request under way.
 func (l *loop) receive(r *reply) {
-	l.inFlight, l.inTurn = false, true
+	l.inFlight = false
 	l.dropped = nil
 	l.iteration++
 	l.container = cmp.Or(r.container, l.container)
@@ -280,7 +285,7 @@ func (l *loop) finished() bool {
 	if l.inFlight || l.news || l.compact.scheduled != nil || l.flushable() || l.history.last() == nil {
 		return false
 	}
-	return !slices.ContainsFunc(l.open, func(c *openCall) bool { return c.state != callUnrun })
+	return !l.answering()
 }
 
 // lookup returns the tool that answers calls of name, or nil.
@@ -332,8 +337,7 @@ func (l *loop) view() []message {
 		begun = begun || call.state > callWaiting
 	}
 	if begun && !l.held() {
-		results := l.history.answered(nil, func(use toolUse) []byte { return l.openCall(use.id).answer() })
-		messages = append(slices.Clip(messages), results)
+		messages = append(slices.Clip(messages), l.results())
 	}
 	if (begun || len(l.open) == 0) && !l.inFlight && l.flushable() {
 		messages = append(slices.Clip(messages), l.follows(messages)...)
