@@ -54,6 +54,7 @@ func FuzzFitSchema(f *testing.F) {
 func FuzzAssignNames(f *testing.F) {
 	f.Add("a.b|a_b|a b||a_b_2e7336dc", "", "a_b")
 	f.Add(strings.Repeat("n", 129)+"|"+strings.Repeat("n", 130), "srv_", "")
+	f.Add("a|a|b", "srv_", "")
 	legal := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
 	prefix := regexp.MustCompile(`^[a-zA-Z0-9_-]{0,64}$`)
 	f.Fuzz(func(t *testing.T, joined, before, reserved string) {
@@ -62,8 +63,8 @@ func FuzzAssignNames(f *testing.F) {
 		}
 		theirs := strings.Split(joined, "|")
 		names := toolrunnermcp.AssignNames(theirs, before, []string{reserved})
-		slices.Sort(theirs)
-		if got, want := len(names), len(slices.Compact(theirs)); got != want {
+		distinct := slices.Compact(slices.Sorted(slices.Values(theirs))) // of a copy: Compact clears what it leaves out
+		if got, want := len(names), len(distinct); got != want {
 			t.Errorf("%d names for %d tools: %q", got, want, names)
 		}
 		slices.Sort(names)
