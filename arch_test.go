@@ -35,7 +35,7 @@ var concepts = [][]string{
 	{"usage.go", "limits.go"},
 	{"reply.go"},
 	{"compact.go"},
-	{"opencall.go", "loop.go", "followup.go", "takeover.go", "compacting.go", "limiting.go", "snapshot.go", "restore.go"},
+	{"opencall.go", "loop.go", "followup.go", "takeover.go", "compacting.go", "limiting.go", "snapshot.go", "seal.go", "restore.go"},
 	{"checkpoint.go"},
 	{"params.go"},
 	{"request.go"},

@@ -91,6 +91,7 @@
 //	compacting.go    the loop's part in compacting
 //	limiting.go      the loop's part in limits
 //	snapshot.go      the state of the loop as bytes
+//	seal.go          what shows that nobody has changed them
 //	restore.go       bytes as the state of a loop
 //	checkpoint.go    what has changed, kept in a file
 //	params.go        every knob
