@@ -38,8 +38,10 @@ type Call struct {
 	// ReadOnly says that the call's tool is a [Tool] which is ReadOnly.
 	ReadOnly bool
 
-	original  []byte // the input as the model wrote it; nil: Input is
-	unchecked bool   // the input was not checked, and is decoded leniently
+	original  []byte                   // the input as the model wrote it; nil: Input is
+	unchecked bool                     // the input was not checked, and is decoded leniently
+	decided   bool                     // a decision had been made when Input was
+	refusal   func(input []byte) error // why the call cannot have another input; nil: it can have any
 }
 
 // written returns the input as the model wrote it.

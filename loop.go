@@ -24,7 +24,7 @@ const (
 
 type step struct {
 	kind    stepKind
-	calls   []*openCall // also those that an end waits for
+	calls   []*openCall                              // also those that an end waits for
 	outcome Outcome                                  // of stepEnd
 	config  anthropic.BetaCompactionConfigUnionParam // of stepCompact
 	skipped bool                                     // a compaction was, as calls are left without results
@@ -343,12 +343,12 @@ func (l *loop) hand(id string, slot **Result) {
 
 // view returns the messages as they would go on from here: with the results of
 // a turn that has some, and with the follow-ups. A turn whose calls have not
-// begun is left open.
+// begun is left open, unless one of them is not to run as the model made it.
 func (l *loop) view() []message {
 	messages := l.history.messages
 	begun := false
 	for _, call := range l.open {
-		begun = begun || call.state > callWaiting || call.state == callSuspended
+		begun = begun || call.state > callWaiting || call.state == callSuspended || call.decision.kind == allowInput
 	}
 	if begun && !l.held() {
 		messages = append(slices.Clip(messages), l.results())

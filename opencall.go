@@ -15,10 +15,10 @@ type callState uint8
 
 const (
 	callUnrun     callState = iota // it will not be run
-	callSuspended                 // it waits for a decision
-	callWaiting                   // it is to be run
-	callStarted                   // its handler may have run
-	callAnswered                  // its result is there
+	callSuspended                  // it waits for a decision
+	callWaiting                    // it is to be run
+	callStarted                    // its handler may have run
+	callAnswered                   // its result is there
 )
 
 // openCall is a call without a result in the history.
@@ -57,9 +57,6 @@ func (c *openCall) decide(d Decision) error {
 	if err := d.check(c.use); err != nil {
 		return err
 	}
-	if d.kind == allowInput && sameJSON(d.input, c.use.written()) {
-		d = Allow()
-	}
 	c.decided, c.decision = d.kind != suspend, d
 	switch d.kind {
 	case suspend:
@@ -83,7 +80,7 @@ func (c *openCall) answer() []byte {
 	case callAnswered:
 		return c.sent()
 	case callStarted:
-		return ErrorResult(unrunInterrupted).encode(c.use)
+		return c.decision.annotated(ErrorResult(unrunInterrupted)).encode(c.use)
 	case callWaiting:
 		return ErrorResult(unrunStopped).encode(c.use)
 	case callSuspended:
@@ -125,7 +122,7 @@ func (c *openCall) input() []byte {
 
 // public returns the call as handlers see it.
 func (c *openCall) public() *Call {
-	call := &Call{ID: c.use.id, Name: c.use.name, Input: c.input(), Iteration: c.iteration, original: c.use.written()}
+	call := &Call{ID: c.use.id, Name: c.use.name, Input: c.input(), Iteration: c.iteration, original: c.use.written(), decided: c.decided}
 	_ = call.Block.UnmarshalJSON(c.use.raw) // it was read before
 	return call
 }
