@@ -177,8 +177,8 @@ func TestDecideRefusesWhatItCannotDo(t *testing.T) {
 	ran.want(t, "c", "a")
 	for name, want := range map[string]string{
 		"nothing yet": "open are: none", "unknown": `open are: "a" of work, "b" of double`, "answered": "has its result", "started": "has started",
-		"other tool": `of the tool "double", and this is one of "work"`, "other input": `differs from byte 7 on: it has "you\"}", and this call "me\"}"`,
-		"longer input": `from byte 3009 on: it has "2\"}", and this call "1\"}"`, "cut input": "another input", "denied for another": "another input",
+		"other tool": `of the tool "double", and this is one of "work"`, "other input": `differs from byte 7 on: there it has "you\"}", and this call has "me\"}"`,
+		"longer input": `from byte 3009 on: there it has "2\"}", and this call has "1\"}"`, "cut input": "another input", "denied for another": "another input",
 		"no object": "not a JSON object", "no JSON": "not a JSON object", "more than one": "not a JSON object", "nothing": "not a JSON object",
 		"schema": "N: expected integer", "decided": "decided already: allow", "decided again": "decided already", "sent": "open are: none",
 	} {
