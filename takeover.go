@@ -12,8 +12,8 @@ import (
 var errNoMessages = errors.New("toolrunner: a takeover leaves no messages; give at least one")
 
 // retract takes the last reply out of the history, with the calls that it
-// opened. Results of calls that have begun stand, should the same calls come
-// back.
+// opened. Results of calls that have begun stand, and decisions, should the same
+// calls come back.
 func (l *loop) retract() {
 	l.sequence++
 	if l.inFlight { // its reply will not be recorded, but it counts
@@ -27,7 +27,7 @@ func (l *loop) retract() {
 	}
 	open := min(l.sent.open, len(l.open))
 	for _, call := range l.open[open:] {
-		if call.state > callWaiting {
+		if call.state > callWaiting || call.state == callSuspended || call.decided {
 			l.dropped = append(l.dropped, call)
 		}
 	}
