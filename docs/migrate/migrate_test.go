@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"testing"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
@@ -58,6 +59,41 @@ func TestPortedProgramsSendTheSameRequests(t *testing.T) {
 			before, after := sent(t, test.before, test.script), sent(t, test.after, test.script)
 			if diff := cmp.Diff(before, after); diff != "" {
 				t.Errorf("requests (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What the official runner sends beside that: where a schema comes from, its own
+// name, and, unless it is told not to, threads.
+func TestWhatOnlyTheOfficialRunnerSends(t *testing.T) {
+	threads := func(ctx context.Context, client anthropic.Client) error {
+		_, err := client.Beta.Messages.NewToolRunner(nil, anthropic.BetaToolRunnerParams{BetaMessageNewParams: ask("hi")}).RunToCompletion(ctx)
+		return err
+	}
+	tests := []struct {
+		name          string
+		before, after program
+		sent          func(*toolrunnertest.Request) bool
+	}{
+		{"$schema", programBefore, programAfter, func(q *toolrunnertest.Request) bool { return bytes.Contains(q.Body, []byte(`"$schema"`)) }},
+		{"$id", programBefore, programAfter, func(q *toolrunnertest.Request) bool { return bytes.Contains(q.Body, []byte(`"$id"`)) }},
+		{"x-stainless-helper", programBefore, programAfter, func(q *toolrunnertest.Request) bool {
+			return q.Header.Get("X-Stainless-Helper") != ""
+		}},
+		{"thread", threads, programAfter, func(q *toolrunnertest.Request) bool { return q.Field("thread") != nil }},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			before, after := toolrunnertest.NewServer(t, toolrunnertest.Text("Hi.")), toolrunnertest.NewServer(t, toolrunnertest.Text("Hi."))
+			if err := errors.Join(test.before(t.Context(), before.Client()), test.after(t.Context(), after.Client())); err != nil {
+				t.Fatal(err)
+			}
+			if got := test.sent(before.Requests()[0]); !got {
+				t.Errorf("the official runner does not send it")
+			}
+			if got := test.sent(after.Requests()[0]); got {
+				t.Errorf("this runner sends it")
 			}
 		})
 	}
