@@ -32,22 +32,22 @@ func TestEachRowOfCompatNamesItsTests(t *testing.T) {
 		t.Fatal(err)
 	}
 	name := regexp.MustCompile("`((?:Test|Example)\\w*)`")
-	rows := regexp.MustCompile(`(?m)^\|(?:.*\|)? ([^|]+) \|$`).FindAllSubmatch(readFile(t, "docs/compat.md"), -1)
+	rows := regexp.MustCompile(`(?m)^\|.*\|$`).FindAllString(string(readFile(t, "docs/compat.md")), -1)
 	if len(rows) == 0 {
 		t.Fatal("docs/compat.md has no rows")
 	}
 	for _, row := range rows {
-		last := string(row[1])
-		if last == "test" || last == "---" {
+		if strings.HasSuffix(row, "| test |") || strings.HasSuffix(row, "| --- |") {
 			continue
 		}
-		named := name.FindAllStringSubmatch(last, -1)
+		cells := strings.Split(strings.TrimSuffix(row, "|"), "|")
+		named := name.FindAllStringSubmatch(cells[len(cells)-1], -1)
 		if len(named) == 0 {
-			t.Errorf("a row ends without a test: %s", row[0])
+			t.Errorf("a row ends without a test: %s", row)
 		}
 		for _, m := range named {
 			if !tests[m[1]] {
-				t.Errorf("there is no %s, which a row names: %s", m[1], row[0])
+				t.Errorf("there is no %s, which a row names: %s", m[1], row)
 			}
 		}
 	}

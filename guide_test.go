@@ -22,7 +22,7 @@ import (
 	"github.com/toolrunner/toolrunner/toolrunnertest"
 )
 
-var update = flag.Bool("update", false, "rewrite the code in the guide, README.md and docs/migrate.md from the examples")
+var update = flag.Bool("update", false, "rewrite the code in README.md and docs from the examples")
 
 // A fenced block that follows one of these comments, in the pages that
 // copyingPages lists, is a copy:
@@ -39,11 +39,11 @@ var (
 
 func copyingPages(t *testing.T) []string {
 	t.Helper()
-	return append(guidePages(t), "README.md", "docs/migrate.md")
+	return append(guidePages(t), "README.md", "docs/migrate.md", "docs/mcp.md")
 }
 
 func TestGuideShowsTheExamplesAsTheyAre(t *testing.T) {
-	examples := readExamples(t, "example*_test.go", "toolrunnertest/example*_test.go", "docs/migrate/*_test.go")
+	examples := readExamples(t, "example*_test.go", "toolrunner*/example*_test.go", "docs/migrate/*_test.go")
 	for _, page := range copyingPages(t) {
 		text := readFile(t, page)
 		if asked, shown := len(marked.FindAll(text, -1)), len(copied.FindAll(text, -1)); asked != shown {
@@ -102,11 +102,11 @@ func readExamples(t *testing.T, patterns ...string) *examples {
 		if err != nil {
 			t.Fatal(err)
 		}
-		prefix := ""
-		if dir := filepath.Base(filepath.Dir(pattern)); dir != "." {
-			prefix = dir + "."
-		}
 		for _, file := range files {
+			prefix := ""
+			if dir := filepath.Base(filepath.Dir(file)); dir != "." {
+				prefix = dir + "."
+			}
 			e.read(t, file, prefix)
 		}
 	}
