@@ -97,7 +97,7 @@ func (s *Server) checkUnused() {
 	if test, ok := s.tb.(interface{ Failed() bool }); ok && test.Failed() {
 		return // which is why they are left, perhaps
 	}
-	s.errorf("nobody asked for the last of the replies, %d in all; Allow(%q) if that is as it should be", left, replyUnused)
+	s.errorf("replies that nobody asked for: %d, the last of the script; Allow(%q) if that is as it should be", left, replyUnused)
 }
 
 // Add appends replies to the script.

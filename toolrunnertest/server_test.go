@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -263,8 +263,10 @@ func TestRepliesThatNobodyAskedForFailTheTest(t *testing.T) {
 	}{
 		{"used up", []toolrunnertest.Reply{reply}, nil, false, nil},
 		{
-			"two are left", []toolrunnertest.Reply{reply, reply, reply}, nil, false,
-			[]string{`toolrunnertest: nobody asked for the last of the replies, 2 in all; Allow("reply-unused") if that is as it should be`},
+			"two are left",
+			[]toolrunnertest.Reply{reply, reply, reply},
+			nil, false,
+			[]string{`toolrunnertest: replies that nobody asked for: 2, the last of the script; Allow("reply-unused") if that is as it should be`},
 		},
 		{"one is left, as is allowed", []toolrunnertest.Reply{reply, reply}, []string{"reply-unused"}, false, nil},
 		{"one is left in a test that has failed", []toolrunnertest.Reply{reply, reply}, nil, true, nil},
