@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -12,6 +15,43 @@ import (
 	"github.com/toolrunner/toolrunner"
 	"github.com/toolrunner/toolrunner/toolrunnertest"
 )
+
+// Each row of docs/compat.md ends with the tests that hold it, and they are there.
+func TestEachRowOfCompatNamesItsTests(t *testing.T) {
+	tests := make(map[string]bool)
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		for _, m := range regexp.MustCompile(`(?m)^func ((?:Test|Example)\w*)\(`).FindAllSubmatch(readFile(t, path), -1) {
+			tests[string(m[1])] = true
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := regexp.MustCompile("`((?:Test|Example)\\w*)`")
+	rows := regexp.MustCompile(`(?m)^\|.*\|$`).FindAllString(string(readFile(t, "docs/compat.md")), -1)
+	if len(rows) == 0 {
+		t.Fatal("docs/compat.md has no rows")
+	}
+	for _, row := range rows {
+		if strings.HasSuffix(row, "| test |") || strings.HasSuffix(row, "| --- |") {
+			continue
+		}
+		cells := strings.Split(strings.TrimSuffix(row, "|"), "|")
+		named := name.FindAllStringSubmatch(cells[len(cells)-1], -1)
+		if len(named) == 0 {
+			t.Errorf("a row ends without a test: %s", row)
+		}
+		for _, m := range named {
+			if !tests[m[1]] {
+				t.Errorf("there is no %s, which a row names: %s", m[1], row)
+			}
+		}
+	}
+}
 
 // Rows of docs/compat.md that no other test holds.
 

@@ -110,5 +110,6 @@
 //
 // Package toolrunnertest is a Messages API for tests, and package toolrunnermcp has
 // the tools of an MCP server. The command cmd/toolrunner shows a run that needs no
-// key. The guide in docs/guide has a page for each theme, built around the examples.
+// key. The guide in docs/guide has a page for each theme, built around the examples;
+// docs/migrate.md is for those who come from an official runner.
 package toolrunner

@@ -38,7 +38,7 @@ func ExampleRunner_AddTools() {
 		return
 	}
 	fmt.Println(string(srv.Requests()[1].Messages()[3]))
-	fmt.Println(message.Content[0].Text)
+	fmt.Println(toolrunner.Text(message))
 	// Output:
 	// (looking at the weather in Paris)
 	// {"role":"system","content":[{"type":"tool_removal","tool":{"type":"tool_reference","name":"log_in"}},{"type":"tool_addition","tool":{"type":"tool_definition","definition":{"input_schema":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"],"additionalProperties":false},"name":"get_weather","description":"Get the weather in a city."}}}]}

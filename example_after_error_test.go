@@ -41,7 +41,7 @@ func ExampleRunner_All_afterAnError() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(message.Content[0].Text)
+	fmt.Println(toolrunner.Text(message))
 	// Output:
 	// (looking at the weather in Paris)
 	// status 529

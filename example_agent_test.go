@@ -30,7 +30,7 @@ func askAboutWeather(ctx context.Context, client anthropic.Client, city string) 
 	if err != nil {
 		return "", err
 	}
-	return message.Content[0].Text, nil
+	return toolrunner.Text(message), nil
 }
 
 func TestAgentLooksAtTheWeather(t *testing.T) {

@@ -28,6 +28,6 @@ func ExampleRunner_LastMessage() {
 		}
 	}
 	message := runner.LastMessage()
-	fmt.Println(message.Content[0].Text, message.StopReason, message.Usage.OutputTokens)
+	fmt.Println(toolrunner.Text(message), message.StopReason, message.Usage.OutputTokens)
 	// Output: It is mild in Paris. end_turn 8
 }

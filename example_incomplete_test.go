@@ -24,9 +24,9 @@ func ExampleRunner_RunToCompletion_incomplete() {
 	message, err := runner.RunToCompletion(context.Background())
 	switch {
 	case err == nil:
-		fmt.Println(message.Content[0].Text)
+		fmt.Println(toolrunner.Text(message))
 	case errors.Is(err, toolrunner.ErrTruncated):
-		fmt.Println(message.Content[0].Text + "...")
+		fmt.Println(toolrunner.Text(message) + "...")
 	case errors.Is(err, toolrunner.ErrRefused):
 		fmt.Println("the model refused")
 	case errors.Is(err, toolrunner.ErrMaxIterations):

@@ -38,7 +38,7 @@ func ExampleParams_maxIterations() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(message.Content[0].Text)
+	fmt.Println(toolrunner.Text(message))
 	// Output:
 	// (looking at the weather in Paris)
 	// (looking at the weather in Paris)

@@ -36,7 +36,7 @@ func ExampleParams_parseOutput() {
 		}
 		var answer struct{ City string }
 		if err := message.ParseOutput(&answer); errors.Is(err, anthropic.ErrStructuredOutputParse) {
-			fmt.Println("not an answer:", message.Content[0].Text)
+			fmt.Println("not an answer:", toolrunner.Text(message))
 			continue
 		}
 		fmt.Println(answer.City)

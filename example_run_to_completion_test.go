@@ -31,7 +31,7 @@ func ExampleRunner_RunToCompletion() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(message.Content[0].Text)
+	fmt.Println(toolrunner.Text(message))
 	// Output:
 	// (looking at the weather in Paris)
 	// It is mild in Paris.

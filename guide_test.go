@@ -22,22 +22,29 @@ import (
 	"github.com/toolrunner/toolrunner/toolrunnertest"
 )
 
-var update = flag.Bool("update", false, "rewrite the code in docs/guide from the examples")
+var update = flag.Bool("update", false, "rewrite the code in README.md and docs from the examples")
 
-// A fenced block of the guide that follows one of these comments is a copy:
+// A fenced block that follows one of these comments, in the pages that
+// copyingPages lists, is a copy:
 //
 //	<!-- example: NAME -->              the body of an example, or another declaration
 //	<!-- example: NAME: FROM -->        the first statement in it that begins with FROM
 //	<!-- example: NAME: FROM ... TO --> the same, up to the next one that begins with TO
 //	<!-- output: NAME -->               what the example prints
+//	<!-- file: PATH -->                 a whole file
 var (
-	copied = regexp.MustCompile("(?ms)^<!-- (example|output): ([^\n]+?) -->\n```(\\w+)\n(.*?)^```$")
-	marked = regexp.MustCompile("(?m)^<!-- (example|output): ")
+	copied = regexp.MustCompile("(?ms)^<!-- (example|output|file): ([^\n]+?) -->\n```(\\w+)\n(.*?)^```$")
+	marked = regexp.MustCompile("(?m)^<!-- (example|output|file): ")
 )
 
+func copyingPages(t *testing.T) []string {
+	t.Helper()
+	return append(guidePages(t), "README.md", "docs/migrate.md", "docs/mcp.md")
+}
+
 func TestGuideShowsTheExamplesAsTheyAre(t *testing.T) {
-	examples := readExamples(t)
-	for _, page := range guidePages(t) {
+	examples := readExamples(t, "example*_test.go", "toolrunner*/example*_test.go", "docs/migrate/*_test.go")
+	for _, page := range copyingPages(t) {
 		text := readFile(t, page)
 		if asked, shown := len(marked.FindAll(text, -1)), len(copied.FindAll(text, -1)); asked != shown {
 			t.Errorf("%s asks for %d copies, and has a block right after %d of the comments", page, asked, shown)
@@ -67,9 +74,9 @@ func TestGuideShowsTheExamplesAsTheyAre(t *testing.T) {
 
 func TestGuideHasNoGoCodeOfItsOwn(t *testing.T) {
 	fence := regexp.MustCompile("(?m)^```go$")
-	for _, page := range guidePages(t) {
+	for _, page := range copyingPages(t) {
 		rest := copied.ReplaceAll(readFile(t, page), nil)
-		if bytes.Contains(rest, []byte("<!-- example: ")) || bytes.Contains(rest, []byte("<!-- output: ")) {
+		if marked.Match(rest) {
 			t.Errorf("%s has a comment that no block follows", page)
 		}
 		if n := len(fence.FindAll(rest, -1)); n > 0 {
@@ -79,7 +86,7 @@ func TestGuideHasNoGoCodeOfItsOwn(t *testing.T) {
 }
 
 // examples are the declarations of the example files, by name; those of another
-// package than the root's have its name in front.
+// package than the root's have the name of its folder in front.
 type examples struct {
 	fset    *token.FileSet
 	sources map[string][]byte
@@ -87,19 +94,19 @@ type examples struct {
 	outputs map[string]string
 }
 
-func readExamples(t *testing.T) *examples {
+func readExamples(t *testing.T, patterns ...string) *examples {
 	t.Helper()
 	e := &examples{token.NewFileSet(), make(map[string][]byte), make(map[string]ast.Node), make(map[string]string)}
-	for _, pattern := range []string{"example*_test.go", "toolrunnertest/example*_test.go"} {
+	for _, pattern := range patterns {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
 		}
-		prefix := ""
-		if dir := filepath.Dir(pattern); dir != "." {
-			prefix = dir + "."
-		}
 		for _, file := range files {
+			prefix := ""
+			if dir := filepath.Base(filepath.Dir(file)); dir != "." {
+				prefix = dir + "."
+			}
 			e.read(t, file, prefix)
 		}
 	}
@@ -139,6 +146,10 @@ func (e *examples) find(kind, reference string) (string, error) {
 			return "", fmt.Errorf("no example is called %s, or it prints nothing", name)
 		}
 		return output, nil
+	}
+	if kind == "file" {
+		source, err := os.ReadFile(name)
+		return string(source), err
 	}
 	node := e.nodes[name]
 	if node == nil {
@@ -203,7 +214,7 @@ func TestEachExportedNameHasAnExample(t *testing.T) {
 		"OutcomeRunning", "OutcomeStopped", "OutcomeFailed", // how a run stands, beside the outcomes that an example tells apart
 		"ValidateInput", // the default
 	}
-	e := readExamples(t)
+	e := readExamples(t, "example*_test.go", "toolrunnertest/example*_test.go")
 	var all bytes.Buffer
 	for _, source := range e.sources {
 		all.Write(source)

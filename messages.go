@@ -5,12 +5,28 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/packages/param"
 )
 
 // Messages cross here between the SDK's values and their encoded form.
+
+// Text returns the text of a message: that of its text blocks, joined. It is
+// empty for a reply without any, and for nil.
+func Text(message *anthropic.BetaMessage) string {
+	if message == nil {
+		return ""
+	}
+	var text strings.Builder
+	for i := range message.Content {
+		if message.Content[i].Type == typeText {
+			text.WriteString(message.Content[i].Text)
+		}
+	}
+	return text.String()
+}
 
 // encodeMessage encodes a message from the caller. Blocks that were made of raw
 // JSON keep their bytes. See readMessage for what it reports.

@@ -141,5 +141,5 @@ func (p Params) Format(f fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(f, "toolrunner.Params{Model: %q, MaxTokens: %d, MaxIterations: %d, ...}", p.Model, p.MaxTokens, p.MaxIterations)
 }
 
-// LogValue is the same for records.
+// LogValue returns the summary that Format writes, for records.
 func (p Params) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(p)) }

@@ -147,7 +147,7 @@ func (r *Runner) Next(ctx context.Context) (*Turn, error) { return r.advance(ctx
 // RunToCompletion runs the loop without a body and returns the last message. If
 // the run did not complete, the error says why: [ErrMaxIterations],
 // [ErrTruncated], [ErrRefused], or what the run failed with. The message is then
-// the last one that came, or nil.
+// the last one that came, or nil. [Text] returns its text.
 func (r *Runner) RunToCompletion(ctx context.Context) (*anthropic.BetaMessage, error) {
 	for {
 		if _, err := r.advance(ctx, false); err != nil {
@@ -265,5 +265,5 @@ func (r *Runner) Format(f fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(f, "toolrunner.Runner{%v}", r.Params)
 }
 
-// LogValue is the same for records.
+// LogValue returns the summary that Format writes, for records.
 func (r *Runner) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(r)) }

@@ -63,12 +63,7 @@ func (t *Turn) Text() string {
 		}
 		return text.String()
 	}
-	for i := range t.Content {
-		if t.Content[i].Type == typeText {
-			text.WriteString(t.Content[i].Text)
-		}
-	}
-	return text.String()
+	return Text(t.BetaMessage)
 }
 
 // textSoFar returns the text of a text block that grows.

@@ -5,11 +5,11 @@ import "github.com/toolrunner/toolrunner/internal/wire"
 // Usage is what the replies of a runner have cost, in tokens as the API counts
 // them, compactions included.
 type Usage struct {
-	Replies                  int // replies that the totals are over
-	InputTokens              int64
+	Replies                  int   // replies that the totals are over
+	InputTokens              int64 // those that no cache had to do with
 	OutputTokens             int64
-	CacheCreationInputTokens int64
-	CacheReadInputTokens     int64
+	CacheCreationInputTokens int64 // input that was written to a cache
+	CacheReadInputTokens     int64 // input that came from one
 }
 
 // plus adds the totals of o.

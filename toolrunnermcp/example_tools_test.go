@@ -46,7 +46,7 @@ func ExampleTools() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(message.Content[0].Text)
+	fmt.Println(toolrunner.Text(message))
 	// Output:
 	// met_weather_now_700b5356 - The weather in a city.
 	// It is sunny in Paris.

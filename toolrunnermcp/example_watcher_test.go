@@ -54,6 +54,6 @@ func ExampleWatcher() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(message.Content[0].Text)
+	fmt.Println(toolrunner.Text(message))
 	// Output: It is sunny in Paris.
 }

@@ -29,7 +29,7 @@ func say(srv *toolrunnertest.Server, text string) string {
 	if err != nil {
 		return "an error"
 	}
-	return reply.Content[0].Text
+	return toolrunner.Text(reply)
 }
 
 func ExampleParseScript() {
@@ -83,7 +83,7 @@ func ExampleScript() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(answer.Content[0].Text)
+	fmt.Println(toolrunner.Text(answer))
 	fmt.Print(srv.Requests()[2].Outline())
 	// Output:
 	// It is 18 degrees:

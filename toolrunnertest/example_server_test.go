@@ -93,5 +93,5 @@ func ExampleCheckRun() {
 	}
 
 	fmt.Println(toolrunnertest.CheckRun(srv.Requests()))
-	// Output: requests.1.messages.1: 1 blocks instead of the reply's 2
+	// Output: requests.1.messages.1: 1 blocks instead of the reply's 2 (Takeover(1) allows it)
 }

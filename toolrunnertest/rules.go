@@ -17,6 +17,12 @@ func requestRules() []string {
 	}
 }
 
+// replyUnused is the rule of a server for a test that its script is used up.
+const replyUnused = "reply-unused"
+
+// serverRules are the names of what a server can be allowed to let pass.
+func serverRules() []string { return append(requestRules(), replyUnused) }
+
 // runRules are the names of the rules of CheckRun.
 func runRules() []string {
 	return []string{

@@ -94,7 +94,9 @@ type runChecker struct {
 	container               string // that requests have to carry
 }
 
+// checkPair compares a request with the one before it. What it finds says which option allows it.
 func (c *runChecker) checkPair(i int, before, q *Request) {
+	first := len(c.breaches)
 	path := fmt.Sprintf("requests.%d", i)
 	if !slices.Contains(c.takeovers, i) {
 		c.checkHistory(path, before, q)
@@ -106,6 +108,27 @@ func (c *runChecker) checkPair(i int, before, q *Request) {
 			}
 		}
 	}
+	c.checkContainer(path, q)
+	for j := first; j < len(c.breaches); j++ {
+		b := &c.breaches[j]
+		b.Text += " (" + remedy(b.Rule, i) + " allows it)"
+	}
+}
+
+// remedy is the option that lets a rule be broken at a request.
+func remedy(rule string, request int) string {
+	switch rule {
+	case "history-changed", "reply-missing", "reply-changed":
+		return fmt.Sprintf("Takeover(%d)", request)
+	case "tools-changed", "system-changed":
+		return fmt.Sprintf("Reconfigured(%d)", request)
+	case "reply-bytes":
+		return "ValuesOnly()"
+	}
+	return fmt.Sprintf("Allow(%q)", rule)
+}
+
+func (c *runChecker) checkContainer(path string, q *Request) {
 	if c.container == "" {
 		return
 	}

@@ -179,3 +179,37 @@ func TestCheckRunKnowsWhatTheServerSent(t *testing.T) {
 		})
 	}
 }
+
+// Each breach ends with the option that allows it, and that option does.
+func TestBreachesNameTheOptionThatAllowsThem(t *testing.T) {
+	call := `{"type":"tool_use","id":"t1","name":"f","input":{"s":"<"}}`
+	first := turn{messages: []string{question}, reply: reply(list(call))}
+	next := func(content string) turn {
+		return turn{messages: []string{question, assistant(content), user(list(result("t1")))}}
+	}
+	contained := turn{messages: []string{question}, reply: `{"content":[],"container":{"id":"c1"}}`}
+	tests := []struct {
+		rule   string
+		turns  []turn
+		named  string
+		option toolrunnertest.RunOption
+	}{
+		{"history-changed", []turn{first, {messages: []string{}}}, "Takeover(1)", toolrunnertest.Takeover(1)},
+		{"reply-missing", []turn{first, first}, "Takeover(1)", toolrunnertest.Takeover(1)},
+		{"reply-changed", []turn{first, next(list(strings.Replace(call, "t1", "t2", 1)))}, "Takeover(1)", toolrunnertest.Takeover(1)},
+		{"reply-bytes", []turn{first, next(list(strings.Replace(call, "<", `\u003c`, 1)))}, "ValuesOnly()", toolrunnertest.ValuesOnly()},
+		{"tools-changed", []turn{{messages: []string{question}, fields: `"tools":[1],`}, {messages: []string{question}}}, "Reconfigured(1)", toolrunnertest.Reconfigured(1)},
+		{"container-missing", []turn{contained, {messages: []string{question}}}, `Allow("container-missing")`, toolrunnertest.Allow("container-missing")},
+	}
+	for _, tt := range tests {
+		t.Run(tt.rule, func(t *testing.T) {
+			breaches := toolrunnertest.Breaches(toolrunnertest.CheckRun(runOf(tt.turns...)))
+			if len(breaches) != 1 || breaches[0].Rule != tt.rule || !strings.HasSuffix(breaches[0].Text, "("+tt.named+" allows it)") {
+				t.Errorf("breaches = %v, want one of %s that names %s", breaches, tt.rule, tt.named)
+			}
+			if err := toolrunnertest.CheckRun(runOf(tt.turns...), tt.option); err != nil {
+				t.Errorf("CheckRun with %s = %v, want nil", tt.named, err)
+			}
+		})
+	}
+}

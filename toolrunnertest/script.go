@@ -67,7 +67,7 @@ func Script(path string) []Reply {
 //	< end-after EVENTS
 //	< error-after EVENTS TYPE TEXT
 //
-//	allow RULE ...           switches rules of CheckRequest off; see Server.Allow
+//	allow RULE ...           switches rules off, by name; see Server.Allow
 //
 // TEXT is the rest of the line, or a JSON string, which can hold outer spaces and more. A line that begins with | goes on
 // with the one before it, after a line break if there is something to go on with.
@@ -156,7 +156,7 @@ func (p *scriptParser) add(line scriptLine) error {
 	case 'a':
 		names := strings.Fields(strings.ReplaceAll(line.rest, ",", " "))
 		p.allow = append(p.allow, names...)
-		return checkNames(names, requestRules())
+		return checkNames(names, serverRules())
 	}
 	if len(p.turns) == 0 || p.ended {
 		p.turns = append(p.turns, &scriptTurn{path: p.path})

@@ -72,13 +72,32 @@ func New(replies ...Reply) *Server {
 }
 
 // NewServer returns a server for a test. It is closed when the test ends. A request that breaks a rule, or for which the
-// script has no reply, fails the test. In a synctest bubble call it inside the bubble, with the bubble's t.
+// script has no reply, fails the test, and so does a reply that nobody has asked for by then, unless the test has failed
+// already or [Server.Allow] was called with reply-unused. In a synctest bubble call it inside the bubble, with the
+// bubble's t.
 func NewServer(tb TB, replies ...Reply) *Server {
 	tb.Helper()
 	s := New(replies...)
 	s.tb = tb
-	tb.Cleanup(s.Close)
+	tb.Cleanup(func() {
+		s.Close()
+		s.checkUnused()
+	})
 	return s
+}
+
+// checkUnused reports the replies that are left when the test ends. A recording may hold more than a test wants.
+func (s *Server) checkUnused() {
+	s.mu.Lock()
+	left, allowed := len(s.script), slices.Contains(s.allowed, replyUnused)
+	s.mu.Unlock()
+	if left == 0 || allowed || s.replaying {
+		return
+	}
+	if test, ok := s.tb.(interface{ Failed() bool }); ok && test.Failed() {
+		return // which is why they are left, perhaps
+	}
+	s.errorf("replies that nobody asked for: %d, the last of the script; Allow(%q) if that is as it should be", left, replyUnused)
 }
 
 // Add appends replies to the script.
@@ -91,10 +110,10 @@ func (s *Server) Add(replies ...Reply) {
 	}
 }
 
-// Allow switches rules of [CheckRequest] off, by name: requests that break them are answered like any other. It panics on
-// a name that is none of them.
+// Allow switches rules of [CheckRequest] off, by name: requests that break them are answered like any other. The name
+// reply-unused lets replies be left when the test ends. Allow panics on a name that is none of them.
 func (s *Server) Allow(rules ...string) {
-	if err := checkNames(rules, requestRules()); err != nil {
+	if err := checkNames(rules, serverRules()); err != nil {
 		panic("toolrunnertest: " + err.Error())
 	}
 	s.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -249,3 +250,47 @@ func TestClosedServerRefusesConnections(t *testing.T) {
 		t.Errorf("error = %v, want that of a closed connection", err)
 	}
 }
+
+// A script that is not used up means that the program stopped before the test thought.
+func TestRepliesThatNobodyAskedForFailTheTest(t *testing.T) {
+	reply := toolrunnertest.Text("a")
+	tests := []struct {
+		name    string
+		replies []toolrunnertest.Reply
+		allow   []string
+		failed  bool // for another reason
+		want    []string
+	}{
+		{"used up", []toolrunnertest.Reply{reply}, nil, false, nil},
+		{
+			"two are left",
+			[]toolrunnertest.Reply{reply, reply, reply},
+			nil, false,
+			[]string{`toolrunnertest: replies that nobody asked for: 2, the last of the script; Allow("reply-unused") if that is as it should be`},
+		},
+		{"one is left, as is allowed", []toolrunnertest.Reply{reply, reply}, []string{"reply-unused"}, false, nil},
+		{"one is left in a test that has failed", []toolrunnertest.Reply{reply, reply}, nil, true, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tb := &failing{failed: tt.failed}
+			srv := toolrunnertest.NewServer(tb, tt.replies...)
+			srv.Allow(tt.allow...)
+			post(srv, plainBody)
+			for _, f := range slices.Backward(tb.cleanups) {
+				f()
+			}
+			if diff := cmp.Diff(tt.want, tb.errors); diff != "" {
+				t.Errorf("errors (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// failing is a spy that knows whether the test has failed.
+type failing struct {
+	spy
+	failed bool
+}
+
+func (f *failing) Failed() bool { return f.failed }

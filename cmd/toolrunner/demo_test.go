@@ -6,7 +6,6 @@ import (
 	"flag"
 	"io"
 	"os"
-	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -50,25 +49,6 @@ func TestDemoShowsTheWholeRun(t *testing.T) {
 			t.Errorf("output (-want +got):\n%s", diff)
 		}
 	})
-}
-
-// duration matches what differs between a run and the run on the clock of a test.
-var duration = regexp.MustCompile(`\d+\.\d\ds`)
-
-func TestReadmeShowsTheDemoAsItIs(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	golden, err := os.ReadFile("testdata/demo.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := duration.ReplaceAllString(string(readme), "0.00s")
-	want := duration.ReplaceAllString(string(golden), "0.00s")
-	if !strings.Contains(got, want) {
-		t.Errorf("README.md does not hold the output of the demo:\n%s", want)
-	}
 }
 
 func TestFastDemoTellsTheSameStory(t *testing.T) {

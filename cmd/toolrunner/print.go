@@ -48,10 +48,17 @@ func newPaper(w io.Writer, env func(string) string) *paper {
 	return &paper{w: w, width: min(max(width, narrowest), widest) - 1, colours: wantsColours(w, env)}
 }
 
-// wantsColours reports whether w is a terminal whose user wants colours.
+// wantsColours reports whether w is a terminal whose user wants colours, or one who
+// wants them in any case.
 func wantsColours(w io.Writer, env func(string) string) bool {
+	if env("NO_COLOR") != "" {
+		return false
+	}
+	if force := env("CLICOLOR_FORCE"); force != "" && force != "0" {
+		return true
+	}
 	file, ok := w.(*os.File)
-	if !ok || env("NO_COLOR") != "" || env("TERM") == "dumb" {
+	if !ok || env("TERM") == "dumb" {
 		return false
 	}
 	if runtime.GOOS == "windows" && cmp.Or(env("WT_SESSION"), env("TERM")) == "" {

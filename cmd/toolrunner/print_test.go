@@ -37,6 +37,26 @@ func TestColoursAreForTerminalsWhoseUserWantsThem(t *testing.T) {
 	}
 }
 
+func TestColoursMayBeForced(t *testing.T) {
+	tests := []struct {
+		name string
+		env  func(string) string
+		want bool
+	}{
+		{"forced", noEnv("CLICOLOR_FORCE", "1"), true},
+		{"forced on a terminal that cannot", noEnv("CLICOLOR_FORCE", "1", "TERM", "dumb"), true},
+		{"not forced", noEnv("CLICOLOR_FORCE", "0"), false},
+		{"forced and forbidden", noEnv("CLICOLOR_FORCE", "1", "NO_COLOR", "1"), false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := wantsColours(&bytes.Buffer{}, tt.env); got != tt.want {
+				t.Errorf("wantsColours of a buffer = %t, want %t", got, tt.want)
+			}
+		})
+	}
+}
+
 func TestPaperWrapsWithoutLosingAnything(t *testing.T) {
 	const text = "Reykjavik to Tromsø is {\"distance\":996,\"unit\":\"nmi\",\"list\":[1,2,3]} and averyverylongwordthatfitsonnolineofanyterminalthatisasnarrowasthis. Done."
 	for _, columns := range []int{0, 40, 57, 80, 300} {
