@@ -20,6 +20,9 @@ func (r *Runner) results(ctx context.Context, calls []*Call) ([]*Result, error) 
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if suspended := r.loop.suspended(); len(suspended) > 0 {
+		return nil, &SuspendedError{r.publicAll(suspended)}
+	}
 	results := make([]*Result, len(calls))
 	for i, call := range calls {
 		r.loop.hand(call.ID, &results[i])
@@ -27,11 +30,17 @@ func (r *Runner) results(ctx context.Context, calls []*Call) ([]*Result, error) 
 	return results, nil
 }
 
-// runCalls runs the calls that can be run, and answers those that cannot.
+// runCalls runs the calls that may be run, and answers those that cannot.
 func (r *Runner) runCalls(ctx context.Context, calls []*openCall) error {
+	if err := r.ask(ctx, calls); err != nil {
+		return err
+	}
 	jobs := make([]job, len(calls))
+	r.mu.Lock()
+	publics := r.publicAll(calls)
+	r.mu.Unlock()
 	for i, call := range calls {
-		public := call.public()
+		public := publics[i]
 		logged := *public // the handler may change its own
 		jobs[i] = job{
 			call:    public,
@@ -46,7 +55,7 @@ func (r *Runner) runCalls(ctx context.Context, calls []*openCall) error {
 			finished: func(c completion) {
 				r.log.finished(ctx, &logged, c)
 				if c.result != nil {
-					r.answer(call, c.result)
+					r.answer(call, call.decision.annotated(c.result))
 				}
 			},
 		}
@@ -57,9 +66,9 @@ func (r *Runner) runCalls(ctx context.Context, calls []*openCall) error {
 // prepareCall looks up what runs a call. It reports false if there is nothing to
 // run: the call has its result then.
 func (r *Runner) prepareCall(ctx context.Context, call *openCall, public *Call) (plan, bool) {
-	tool, available, waiting := r.lookup(call)
+	tool, available, waiting := r.lookup(call, public)
 	switch {
-	case !waiting: // a follow-up has answered it
+	case !waiting: // a follow-up has answered it, or a decision has
 		return plan{}, false
 	case tool == nil:
 		r.log.notFound(ctx, public, available)
@@ -75,19 +84,17 @@ func (r *Runner) prepareCall(ctx context.Context, call *openCall, public *Call) 
 			return plan{}, false
 		}
 	}
-	public.readOnly, public.unchecked = tool.readOnly, r.Params.Validate == ValidateOff
+	public.ReadOnly, public.unchecked = tool.readOnly, r.Params.Validate == ValidateOff
 	return plan{wrap(tool.handler, r.Params.Middleware), tool.timeout, tool.exclusive, tool.readOnly}, true
 }
 
 // lookup returns the tool of a call, or the names of those that there are, and
-// whether the call still waits for one.
-func (r *Runner) lookup(call *openCall) (tool *registered, available []string, waiting bool) {
+// whether the call still waits for one. It gives public the input to run with.
+func (r *Runner) lookup(call *openCall, public *Call) (tool *registered, available []string, waiting bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if call.use.toolset == "" {
-		tool = r.loop.lookup(call.use.name)
-	}
-	if tool == nil {
+	public.Input = call.input()
+	if tool = r.toolOf(call); tool == nil {
 		available = r.loop.tools.names(r.loop.history.changes, r.loop.queue.changes)
 	}
 	return tool, available, call.state == callWaiting

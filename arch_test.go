@@ -28,6 +28,7 @@ var concepts = [][]string{
 	{"tool.go"},
 	{"dispatch.go"},
 	{"middleware.go"},
+	{"approval.go", "terminal.go"},
 	{"toolset.go"},
 	{"breakpoints.go", "history.go", "messages.go"},
 	{"stop.go"},
@@ -39,7 +40,7 @@ var concepts = [][]string{
 	{"request.go"},
 	{"accumulate.go", "stream.go"},
 	{"redact.go", "log.go"},
-	{"turn.go", "exchange.go", "answer.go", "conversation.go", "runner.go"},
+	{"turn.go", "exchange.go", "ask.go", "answer.go", "conversation.go", "runner.go"},
 }
 
 const (

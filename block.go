@@ -44,6 +44,14 @@ type toolUse struct {
 	raw               []byte
 }
 
+// written returns the input, or an empty object in place of none.
+func (u toolUse) written() []byte {
+	if u.input == nil {
+		return []byte("{}")
+	}
+	return u.input
+}
+
 // toolChange is what a block of a system message does to a name.
 type toolChange struct {
 	name string

@@ -25,8 +25,8 @@ type Call struct {
 	// Name is the name of the tool that the model asks for.
 	Name string
 	// Input is the input as the API sent it, byte for byte: numbers of any
-	// size, order of keys and all. It is valid JSON. Only [ValidateLenient]
-	// changes it.
+	// size, order of keys and all. It is valid JSON. Only [ValidateLenient] and
+	// [AllowInput] change it.
 	Input json.RawMessage
 	// Block is the tool_use block. Its Input is decoded and loses what Input keeps;
 	// it is always what the model wrote.
@@ -35,8 +35,19 @@ type Call struct {
 	// that was in the messages that the runner began with.
 	Iteration int
 
-	readOnly  bool // of its tool
-	unchecked bool // the input was not checked, and is decoded leniently
+	// ReadOnly says that the call's tool is a [Tool] which is ReadOnly.
+	ReadOnly bool
+
+	original  []byte // the input as the model wrote it; nil: Input is
+	unchecked bool   // the input was not checked, and is decoded leniently
+}
+
+// written returns the input as the model wrote it.
+func (c *Call) written() []byte {
+	if c.original != nil {
+		return c.original
+	}
+	return c.Input
 }
 
 type callKey struct{}

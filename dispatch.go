@@ -1,10 +1,13 @@
 package toolrunner
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 )
@@ -197,4 +200,47 @@ func contextError(ctx context.Context) error {
 		return fmt.Errorf("toolrunner: %w: %w", err, cause)
 	}
 	return fmt.Errorf("toolrunner: %w", err)
+}
+
+// lineReader reads lines for callers that cannot wait for longer than a context. A
+// read that was left goes on, and the next caller has it.
+type lineReader struct {
+	in      *bufio.Reader
+	pending chan readLine // nil if no read is under way
+}
+
+type readLine struct {
+	text string
+	err  error
+}
+
+// fresh drops a line that was meant for a caller who has left.
+func (l *lineReader) fresh() {
+	select {
+	case <-l.pending:
+		l.pending = nil
+	default:
+	}
+}
+
+// next returns the next line without its end.
+func (l *lineReader) next(ctx context.Context) (string, error) {
+	if l.pending == nil {
+		pending := make(chan readLine, 1)
+		l.pending = pending
+		go func() {
+			text, err := l.in.ReadString('\n')
+			if err == io.EOF && text != "" {
+				err = nil
+			}
+			pending <- readLine{strings.TrimRight(text, "\r\n"), err}
+		}()
+	}
+	select {
+	case line := <-l.pending:
+		l.pending = nil
+		return line.text, line.err
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
 }

@@ -73,6 +73,8 @@
 //	tool.go          a definition and what answers its calls
 //	dispatch.go      a turn's calls, run; the only goroutines
 //	middleware.go    what goes around handlers
+//	approval.go      who decides whether a call runs
+//	terminal.go      the same, by a person at a terminal
 //	toolset.go       what can be called now
 //	breakpoints.go   cache breakpoints, at most as many as a request may have
 //	history.go       the messages so far, each call answered
@@ -94,6 +96,7 @@
 //	redact.go        records without secrets
 //	turn.go          what a loop body sees and may do
 //	exchange.go      a request, and the turn that it brings
+//	ask.go           the calls of a turn, decided on
 //	answer.go        the calls of a turn, and their results
 //	conversation.go  what a caller may see and do beside the turns
 //	runner.go        the loop with its I/O

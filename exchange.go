@@ -221,7 +221,7 @@ func (r *Runner) receive(turn *Turn, raw []byte) (*reply, error) {
 	r.loop.receive(reply)
 	for _, call := range r.loop.open {
 		if call.state != callUnrun && call.iteration == turn.iteration {
-			turn.calls = append(turn.calls, call.public())
+			turn.calls = append(turn.calls, r.public(call))
 		}
 	}
 	if len(turn.calls) > 0 {

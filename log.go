@@ -33,6 +33,7 @@ import (
 //	info   tool call ended      tool call_id iteration duration
 //	warn   tool call failed     tool call_id iteration duration error, stack for a panic
 //	warn   tool call left       tool call_id iteration duration error: its handler ignores its context
+//	info   tool call decided    tool call_id iteration decision, reason at debug level
 //	warn   tool not found       tool call_id iteration available
 
 // envLog is the variable that official SDKs read for the same purpose.
@@ -196,6 +197,18 @@ func (l recorder) finished(ctx context.Context, call *Call, c completion) {
 		attrs = append(attrs, slog.String("stack", string(cause.stack)))
 	}
 	l.LogAttrs(ctx, level, text, attrs...) //nolint:sloglint // one of three constants
+}
+
+// decided reports what an approver has decided on a call.
+func (l recorder) decided(ctx context.Context, call *Call, d Decision) {
+	if !l.Enabled(ctx, slog.LevelInfo) {
+		return
+	}
+	attrs := append(callAttrs(call), slog.String("decision", d.String()))
+	if d.reason != "" && l.Enabled(ctx, slog.LevelDebug) {
+		attrs = append(attrs, slog.String("reason", excerpt(d.reason)))
+	}
+	l.LogAttrs(ctx, slog.LevelInfo, "tool call decided", attrs...)
 }
 
 var errFailedResult = errors.New("the tool returned a failed result")

@@ -24,7 +24,7 @@ const (
 
 type step struct {
 	kind    stepKind
-	calls   []*openCall
+	calls   []*openCall // also those that an end waits for
 	outcome Outcome                                  // of stepEnd
 	config  anthropic.BetaCompactionConfigUnionParam // of stepCompact
 	skipped bool                                     // a compaction was, as calls are left without results
@@ -102,6 +102,9 @@ func (l *loop) step(limit limits) step {
 	if waiting := l.waiting(); len(waiting) > 0 {
 		return step{kind: stepRun, calls: waiting}
 	}
+	if suspended := l.suspended(); len(suspended) > 0 {
+		return step{kind: stepEnd, outcome: OutcomeSuspended, calls: suspended}
+	}
 	l.settle()
 	if waiting := l.waiting(); len(waiting) > 0 { // a follow-up ended in calls
 		return step{kind: stepRun, calls: waiting}
@@ -156,6 +159,17 @@ func (l *loop) waiting() []*openCall {
 			call.state = callWaiting
 		}
 		if call.state == callWaiting {
+			calls = append(calls, call)
+		}
+	}
+	return calls
+}
+
+// suspended returns the calls that wait for a decision.
+func (l *loop) suspended() []*openCall {
+	var calls []*openCall
+	for _, call := range l.open {
+		if call.state == callSuspended {
 			calls = append(calls, call)
 		}
 	}
@@ -334,7 +348,7 @@ func (l *loop) view() []message {
 	messages := l.history.messages
 	begun := false
 	for _, call := range l.open {
-		begun = begun || call.state > callWaiting
+		begun = begun || call.state > callWaiting || call.state == callSuspended
 	}
 	if begun && !l.held() {
 		messages = append(slices.Clip(messages), l.results())

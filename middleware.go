@@ -102,7 +102,7 @@ func Retry(attempts int, wait time.Duration) Middleware {
 			pause := wait
 			for attempt := 1; ; attempt++ {
 				result, err := next(ctx, call)
-				if err == nil || !call.readOnly || attempt >= attempts || ctx.Err() != nil || !isTemporary(err) {
+				if err == nil || !call.ReadOnly || attempt >= attempts || ctx.Err() != nil || !isTemporary(err) {
 					return result, err
 				}
 				timer := time.NewTimer(pause)
@@ -134,7 +134,7 @@ func CacheResults(size int) Middleware {
 	c := &resultCache{size: size, results: make(map[string][]byte)}
 	return func(next Handler) Handler {
 		return func(ctx context.Context, call *Call) (*Result, error) {
-			if !call.readOnly {
+			if !call.ReadOnly {
 				return next(ctx, call)
 			}
 			key := cacheKey(call)

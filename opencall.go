@@ -3,6 +3,8 @@ package toolrunner
 import (
 	"bytes"
 	"cmp"
+	"errors"
+	"fmt"
 )
 
 // A call that the history has no result for, from the reply that makes it to the
@@ -12,7 +14,8 @@ import (
 type callState uint8
 
 const (
-	callUnrun    callState = iota // it will not be run
+	callUnrun     callState = iota // it will not be run
+	callSuspended                 // it waits for a decision
 	callWaiting                   // it is to be run
 	callStarted                   // its handler may have run
 	callAnswered                  // its result is there
@@ -23,6 +26,8 @@ type openCall struct {
 	use       toolUse
 	iteration int
 	state     callState
+	decided   bool
+	decision  Decision
 	repeat    bool   // it may run again after it was interrupted
 	block     []byte // the encoded tool_result of an answered call
 	cause     error  // the private cause of a failed one
@@ -35,6 +40,36 @@ type handedResult struct {
 	result *Result
 	slot   **Result // the element of the slice that the caller has
 	before []byte   // as it was encoded when it was handed out
+}
+
+// decide makes d count, the first one that does. It says why d cannot be made.
+func (c *openCall) decide(d Decision) error {
+	switch {
+	case c.state == callAnswered:
+		return errors.New("it has its result already")
+	case c.state == callStarted:
+		return errors.New("it has started")
+	case c.state == callUnrun:
+		return errors.New("it will not be run")
+	case c.decided:
+		return fmt.Errorf("it was decided already: %v", c.decision)
+	}
+	if err := d.check(c.use); err != nil {
+		return err
+	}
+	if d.kind == allowInput && sameJSON(d.input, c.use.written()) {
+		d = Allow()
+	}
+	c.decided, c.decision = d.kind != suspend, d
+	switch d.kind {
+	case suspend:
+		c.state = callSuspended
+	case deny:
+		c.state, c.block = callAnswered, d.denial().encode(c.use)
+	case allow, allowInput:
+		c.state = callWaiting
+	}
+	return nil
 }
 
 // isFor reports whether c is the call use.
@@ -51,6 +86,8 @@ func (c *openCall) answer() []byte {
 		return ErrorResult(unrunInterrupted).encode(c.use)
 	case callWaiting:
 		return ErrorResult(unrunStopped).encode(c.use)
+	case callSuspended:
+		return ErrorResult(unrunSuspended).encode(c.use)
 	default:
 		return ErrorResult(c.unrun).encode(c.use)
 	}
@@ -78,12 +115,17 @@ func (c *openCall) sent() []byte {
 	return c.block
 }
 
+// input returns a copy of the input that the call runs with.
+func (c *openCall) input() []byte {
+	if c.decision.kind == allowInput {
+		return bytes.Clone(c.decision.input)
+	}
+	return bytes.Clone(c.use.written())
+}
+
 // public returns the call as handlers see it.
 func (c *openCall) public() *Call {
-	call := &Call{ID: c.use.id, Name: c.use.name, Input: bytes.Clone(c.use.input), Iteration: c.iteration}
-	if call.Input == nil {
-		call.Input = []byte("{}")
-	}
+	call := &Call{ID: c.use.id, Name: c.use.name, Input: c.input(), Iteration: c.iteration, original: c.use.written()}
 	_ = call.Block.UnmarshalJSON(c.use.raw) // it was read before
 	return call
 }

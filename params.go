@@ -51,6 +51,9 @@ type Params struct { //nolint:recvcheck // it is printed by value, and too large
 	// must live outside the handler that it returns.
 	Middleware []Middleware
 
+	// Approve is asked before a call runs. Nil: every call runs.
+	Approve Approver
+
 	// KeepToolChoice sends a forced ToolChoice with every request.
 	KeepToolChoice bool
 

@@ -142,25 +142,22 @@ func (r *Runner) RunToCompletion(ctx context.Context) (*anthropic.BetaMessage, e
 
 // advance finishes the last turn and takes steps until the next one begins.
 func (r *Runner) advance(ctx context.Context, streaming bool) (*Turn, error) {
-	turn, err := r.steps(ctx, streaming)
-	switch {
-	case err == nil:
-		r.ended = OutcomeRunning
-		return turn, nil
-	case !errors.Is(err, ErrDone) && !errors.Is(err, anthropic.ErrStructuredOutputParse):
-		r.ended = OutcomeFailed
+	turn, ended, err := r.steps(ctx, streaming)
+	r.ended = ended
+	if err != nil {
+		r.log.end(ctx, ended, r.IterationCount(), r.Usage())
 	}
-	r.log.end(ctx, r.ended, r.IterationCount(), r.Usage())
-	return nil, err
+	return turn, err
 }
 
-func (r *Runner) steps(ctx context.Context, streaming bool) (*Turn, error) {
+// steps returns the next turn, or an error and how the run has ended.
+func (r *Runner) steps(ctx context.Context, streaming bool) (*Turn, Outcome, error) {
 	if turn := r.turn; turn != nil {
 		r.turn = nil
 		err := turn.finish()
 		turn.over = true
 		if err != nil {
-			return nil, err
+			return nil, OutcomeFailed, err
 		}
 	}
 	for {
@@ -171,32 +168,44 @@ func (r *Runner) steps(ctx context.Context, streaming bool) (*Turn, error) {
 			r.log.skipped(ctx)
 		}
 		if s.kind == stepEnd {
-			if err := r.Params.current(); err != nil {
-				return nil, fmt.Errorf("toolrunner: %w", err)
-			}
-			r.ended = s.outcome
-			return nil, cmp.Or(r.takeOutputError(s.outcome), ErrDone)
+			outcome, err := r.end(s)
+			return nil, outcome, err
 		}
 		if err := contextError(ctx); err != nil {
 			r.lost()
-			return nil, err
+			return nil, OutcomeFailed, err
 		}
+		var turn *Turn
+		var err error
 		switch s.kind {
 		case stepRun:
-			if err := r.Params.current(); err != nil {
-				return nil, fmt.Errorf("toolrunner: %w", err)
+			if err = r.Params.current(); err != nil {
+				return nil, OutcomeFailed, fmt.Errorf("toolrunner: %w", err)
 			}
-			if err := r.runCalls(ctx, s.calls); err != nil {
-				return nil, err
-			}
+			err = r.runCalls(ctx, s.calls)
 		case stepSummarize:
-			if err := r.summarize(ctx, s); err != nil {
-				return nil, err
-			}
+			err = r.summarize(ctx, s)
 		default:
-			return r.send(ctx, s, streaming)
+			turn, err = r.send(ctx, s, streaming)
+		}
+		if err != nil {
+			return nil, OutcomeFailed, err
+		}
+		if turn != nil {
+			return turn, OutcomeRunning, nil
 		}
 	}
+}
+
+// end returns how a run has ended, and its error.
+func (r *Runner) end(s step) (Outcome, error) {
+	if err := r.Params.current(); err != nil {
+		return OutcomeFailed, fmt.Errorf("toolrunner: %w", err)
+	}
+	if s.outcome == OutcomeSuspended {
+		return s.outcome, &SuspendedError{r.Pending()}
+	}
+	return s.outcome, cmp.Or(r.takeOutputError(s.outcome), ErrDone)
 }
 
 // Format writes a summary: what a runner holds may be secret.

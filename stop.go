@@ -26,6 +26,9 @@ const (
 	// OutcomeStopped means that the loop body broke off before the run had ended.
 	// Going on with the run runs the calls of the last turn first.
 	OutcomeStopped
+	// OutcomeSuspended means that calls wait for a decision. Those of the same turn
+	// that do not have run; see [Runner.Pending] and [Runner.Decide].
+	OutcomeSuspended
 	// OutcomeFailed means that the run ended with an error. Going on with it
 	// takes the failed step again, and runs no call again that has run.
 	OutcomeFailed
@@ -46,6 +49,8 @@ func (o Outcome) String() string {
 		return "refused"
 	case OutcomeStopped:
 		return "stopped"
+	case OutcomeSuspended:
+		return "suspended"
 	case OutcomeFailed:
 		return "failed"
 	}
@@ -110,5 +115,6 @@ const (
 	unrunRefused     = "Error: this call was not run, because the reply that holds it was refused."
 	unrunGiven       = "Error: this call was not run."
 	unrunStopped     = "Error: this call was not run, because the run was stopped before it started."
+	unrunSuspended   = "Error: this call was not run, because it was still waiting for a decision."
 	unrunInterrupted = "Error: this call was interrupted while it ran. Whether it took effect is unknown."
 )

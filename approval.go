@@ -1,0 +1,222 @@
+package toolrunner
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/anthropics/anthropic-sdk-go/v2"
+)
+
+// A call that is about to run reaches an approver; a decision leaves it.
+
+// Approver is asked before a call runs, as Params.Approve. It is asked for the
+// calls of a turn one at a time, in the model's order, before any of them starts;
+// not for calls that cannot run: of unknown tools and with invalid input. The call
+// has the input that its handler would get, and is the approver's to keep.
+//
+// It runs on the goroutine of the runner, which waits for it; ctx is that of the
+// run. An error ends the run: no call of the turn has then started, those that were
+// decided on stay so, and going on asks for the others.
+type Approver func(ctx context.Context, call *Call) (Decision, error)
+
+// Decision is what is to become of a call: one of [Allow], [AllowInput], [Deny] and
+// [Suspend], which is the zero value. It holds for one call only.
+type Decision struct {
+	kind   decisionKind
+	input  []byte   // of allowInput
+	reason string   // of deny
+	made   *madeFor // nil: for whatever the call is
+}
+
+type decisionKind uint8
+
+const (
+	suspend decisionKind = iota
+	allow
+	allowInput
+	deny
+)
+
+// madeFor is the call that a decision was made for.
+type madeFor struct {
+	name  string
+	input []byte
+}
+
+// Allow has the call run as the model made it.
+func Allow() Decision { return Decision{kind: allow} }
+
+// AllowInput has the call run with another input, a JSON object that is copied and
+// checked like the model's. The history keeps what the model wrote; the result tells
+// the model that the input was changed, and to what. Input that is the model's own
+// is as good as [Allow].
+func AllowInput(input json.RawMessage) Decision {
+	return Decision{kind: allowInput, input: bytes.Clone(input)}
+}
+
+// Deny has the call not run. The model reads that the user declined it, and the
+// reason if there is one, as a failed result, and goes on; other calls of the turn
+// are not affected.
+func Deny(reason string) Decision { return Decision{kind: deny, reason: reason} }
+
+// Suspend leaves the call for later: the other calls of the turn run, and then the
+// run ends with a *[SuspendedError] until [Runner.Decide] has decided on it.
+func Suspend() Decision { return Decision{} }
+
+// For binds the decision to the tool and the input of call, so that
+// [Runner.Decide] refuses it for a call that has the same id and differs in one of
+// them. It is for decisions that travel: the call is what was shown to who decided.
+func (d Decision) For(call *Call) Decision {
+	d.made = &madeFor{call.Name, bytes.Clone(call.written())}
+	return d
+}
+
+// String returns what was decided: "allow", "allow input", "deny" or "suspend".
+func (d Decision) String() string {
+	switch d.kind {
+	case allow:
+		return "allow"
+	case allowInput:
+		return "allow input"
+	case deny:
+		return "deny"
+	default:
+		return "suspend"
+	}
+}
+
+// check says why the decision cannot be made on a call of use.
+func (d Decision) check(use toolUse) error {
+	if m := d.made; m != nil {
+		if m.name != use.name {
+			return fmt.Errorf("it was made on a call of the tool %q, and this is one of %q", m.name, use.name)
+		}
+		if !bytes.Equal(m.input, use.written()) {
+			return fmt.Errorf("it was made on the input %.200s, and this call has %.200s", m.input, use.written())
+		}
+	}
+	if d.kind == allowInput {
+		if _, err := readObject(d.input); err != nil {
+			return fmt.Errorf("its input is not a JSON object: %w: %.200q", err, d.input)
+		}
+	}
+	return nil
+}
+
+// denial is the result of a call that was denied.
+func (d Decision) denial() *Result {
+	const text = "Error: the user declined this call, and it was not run."
+	reason := strings.TrimSpace(d.reason)
+	if reason == "" {
+		return ErrorResult(text)
+	}
+	return ErrorResult(text + " The reason: " + boundText(reason))
+}
+
+// annotated returns the result of a call as the model reads it: if its input was
+// changed, that comes first.
+func (d Decision) annotated(r *Result) *Result {
+	if d.kind != allowInput {
+		return r
+	}
+	told := *r
+	told.Content = append([]anthropic.BetaToolResultBlockParamContentUnion{
+		textContent("[The user changed the input of this call before it ran. It ran with: " + string(d.input) + "]"),
+	}, r.Content...)
+	if r.IsError && len(r.Content) == 0 {
+		told.Content = append(told.Content, textContent(emptyErrorText))
+	}
+	return &told
+}
+
+// SuspendedError reports that a run has come to calls which wait for a decision.
+// Other calls of their turn have run. [Runner.Decide] decides on one; the run then
+// goes on. [Runner.All], [Runner.AllStreaming], [Runner.Next],
+// [Runner.RunToCompletion] and [Turn.Results] return it.
+type SuspendedError struct {
+	Calls []*Call // in the order of the model; the caller's to keep
+}
+
+// Error names the calls.
+func (e *SuspendedError) Error() string {
+	names := make([]string, len(e.Calls))
+	for i, call := range e.Calls {
+		names[i] = call.ID + " of " + call.Name
+	}
+	return "toolrunner: the run waits for decisions on calls: " + strings.Join(names, ", ") + "; make them with Runner.Decide and go on"
+}
+
+// DecisionError reports a decision that cannot be made. [Runner.Decide] returns it,
+// and has changed nothing.
+type DecisionError struct {
+	CallID   string
+	Decision Decision
+	Reason   string // why it cannot, and what differs
+}
+
+// Error says which decision cannot be made, and why.
+func (e *DecisionError) Error() string {
+	return fmt.Sprintf("toolrunner: the decision %q on the call %q cannot be made: %s", e.Decision, e.CallID, e.Reason)
+}
+
+// AskFor asks the approver for calls of the tools named, and allows every other
+// call.
+func AskFor(approver Approver, names ...string) Approver {
+	names = slices.Clone(names)
+	return func(ctx context.Context, call *Call) (Decision, error) {
+		if !slices.Contains(names, call.Name) {
+			return Allow(), nil
+		}
+		return approver(ctx, call)
+	}
+}
+
+// AskUnlessReadOnly allows calls of tools that are ReadOnly, and asks the approver
+// for every other call. A tool that is not a [Tool] is never ReadOnly.
+func AskUnlessReadOnly(approver Approver) Approver {
+	return func(ctx context.Context, call *Call) (Decision, error) {
+		if call.ReadOnly {
+			return Allow(), nil
+		}
+		return approver(ctx, call)
+	}
+}
+
+// Question is a call that waits for the answer of another goroutine; see
+// [AskChannel].
+type Question struct {
+	Call   *Call
+	answer chan Decision
+}
+
+// Answer decides on the call. The first answer counts, also from several
+// goroutines; it never blocks.
+func (q *Question) Answer(d Decision) {
+	select {
+	case q.answer <- d:
+	default:
+	}
+}
+
+// AskChannel asks through a channel: each question goes into questions, and the run
+// waits until it is taken and answered, or until its context ends.
+func AskChannel(questions chan<- *Question) Approver {
+	return func(ctx context.Context, call *Call) (Decision, error) {
+		q := &Question{Call: call, answer: make(chan Decision, 1)}
+		select {
+		case questions <- q:
+		case <-ctx.Done():
+			return Decision{}, context.Cause(ctx)
+		}
+		select {
+		case d := <-q.answer:
+			return d, nil
+		case <-ctx.Done():
+			return Decision{}, context.Cause(ctx)
+		}
+	}
+}

@@ -1,0 +1,146 @@
+package toolrunner
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"runtime/debug"
+)
+
+// Calls that are about to run reach this file; those that a person, or a rule, has
+// let through leave it.
+
+// Pending returns the calls that wait for a decision, in the order of the model: an
+// approver has suspended them, or Decide has. They are the caller's to keep.
+func (r *Runner) Pending() []*Call {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.publicAll(r.loop.suspended())
+}
+
+// Decide decides on a call of the open turn that has not started: one that is
+// pending, or one of a loop body's turn, ahead of Params.Approve. The first decision
+// on a call counts; [Suspend] is none, and makes the call wait. The run goes on with
+// the next loop. Any goroutine may call it.
+//
+// The decision holds for the call as the model made it, its tool and its exact
+// input, and for nothing else. Decide returns a *[DecisionError] for an id that no
+// such call has, for a call that was decided on or has started, for a decision that
+// was made for another tool or input ([Decision.For]), and for an input of
+// [AllowInput] that the tool would not take; nothing has then changed.
+func (r *Runner) Decide(callID string, d Decision) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.decide(callID, d)
+}
+
+// decide is called with the lock held.
+func (r *Runner) decide(callID string, d Decision) error {
+	fail := func(format string, args ...any) error {
+		return &DecisionError{CallID: callID, Decision: d, Reason: fmt.Sprintf(format, args...)}
+	}
+	call := r.loop.openCall(callID)
+	if call == nil {
+		return fail("no call with that id is open; open are: %s", namesOf(r.loop.open))
+	}
+	if tool := r.toolOf(call); tool != nil && tool.schema != nil && d.kind == allowInput && r.Params.Validate != ValidateOff {
+		input := bytes.Clone(d.input)
+		if r.Params.Validate == ValidateLenient {
+			input = tool.schema.Unwrap(input)
+		}
+		if err := tool.schema.Check(input); err != nil {
+			return fail("%v", err)
+		}
+	}
+	if err := call.decide(d); err != nil {
+		return fail("%v", err)
+	}
+	return nil
+}
+
+// namesOf lists calls for a reader.
+func namesOf(calls []*openCall) string {
+	if len(calls) == 0 {
+		return "none"
+	}
+	var names []byte
+	for i, call := range calls {
+		if i > 0 {
+			names = append(names, ", "...)
+		}
+		names = fmt.Appendf(names, "%q of %s", call.use.id, call.use.name)
+	}
+	return string(names)
+}
+
+// public returns a call as callers see it. The lock is held.
+func (r *Runner) public(call *openCall) *Call {
+	public := call.public()
+	if tool := r.toolOf(call); tool != nil {
+		public.ReadOnly = tool.readOnly
+	}
+	return public
+}
+
+func (r *Runner) publicAll(calls []*openCall) []*Call {
+	all := make([]*Call, len(calls))
+	for i, call := range calls {
+		all[i] = r.public(call)
+	}
+	return all
+}
+
+// toolOf returns the tool that answers a call, or nil. The lock is held.
+func (r *Runner) toolOf(call *openCall) *registered {
+	if call.use.toolset != "" {
+		return nil
+	}
+	return r.loop.lookup(call.use.name)
+}
+
+// ask has each call that can run decided on before any of them does.
+func (r *Runner) ask(ctx context.Context, calls []*openCall) error {
+	if r.Params.Approve == nil {
+		return nil
+	}
+	for _, call := range calls {
+		r.mu.Lock()
+		public, decided := r.public(call), call.decided
+		r.mu.Unlock()
+		if decided {
+			continue
+		}
+		if _, ok := r.prepareCall(ctx, call, public); !ok {
+			continue
+		}
+		logged := *public // the approver may change its own
+		d, err := approve(ctx, r.Params.Approve, public)
+		if ended := contextError(ctx); ended != nil {
+			return ended
+		}
+		if err != nil {
+			return fmt.Errorf("toolrunner: no decision on the call %q of %s: %w", call.use.id, call.use.name, err)
+		}
+		r.mu.Lock()
+		if call.state == callWaiting && !call.decided { // otherwise somebody was faster
+			err = r.decide(call.use.id, d)
+		}
+		r.mu.Unlock()
+		if err != nil {
+			return err
+		}
+		r.log.decided(ctx, &logged, d)
+	}
+	return nil
+}
+
+// approve calls an approver and turns a panic into an error: without an answer
+// nothing runs.
+func approve(ctx context.Context, approver Approver, call *Call) (d Decision, err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = &panicError{value, debug.Stack()}
+		}
+	}()
+	return approver(ctx, call)
+}
