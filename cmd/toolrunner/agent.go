@@ -112,7 +112,7 @@ func (a *agent) settle(call *toolrunner.Call, result *toolrunner.Result) {
 	a.mu.Unlock()
 	became := outcomeOf(result)
 	switch {
-	case a.policy.wasDenied(call.ID):
+	case a.policy.denied[call.ID]:
 		became = callDenied
 	case !begun && result.IsError:
 		became = callNotRun

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -13,47 +14,66 @@ import (
 	"github.com/toolrunner/toolrunner"
 )
 
-// asker asks the user of a terminal about calls.
+// A call comes to the user of a terminal; a decision leaves. It differs from
+// [toolrunner.AskTerminal] in that texts of several lines are shown as such, and
+// that a tool can be let run for good.
+
+// asker asks the user of a terminal.
 type asker struct {
 	w      io.Writer
 	paint  func(style, string) string
 	typed  func() <-chan string // lines; closed when there will be none any more
 	report *reporter
+	always func(tool string) // takes note of a tool that is to run for good
 }
 
 // ask shows all of a call and waits for what the user says to it.
-func (a *asker) ask(ctx context.Context, call *toolrunner.Call) (said verdict, err error) {
+func (a *asker) ask(ctx context.Context, call *toolrunner.Call) (d toolrunner.Decision, err error) {
 	a.report.alone(asked{}, func() {
 		name := cleanLine(call.Name, longInput)
 		note(a.w, "%s\n%s", a.paint(bold, "Run "+name+"?"), showInput(call.Input))
-		note(a.w, "[y]es, [n]o, [a]lways %s, or what to do instead: ", name)
-		select {
-		case line, ok := <-a.typed():
-			said = understand(line, ok)
-		case <-ctx.Done():
-			note(a.w, "\n")
-			err = context.Cause(ctx)
+		for understood := false; !understood && err == nil; {
+			note(a.w, "[y]es, [n]o REASON, [a]lways %s: ", name)
+			var line string
+			if line, err = a.line(ctx); err == nil {
+				d, understood = a.understand(call.Name, line)
+			}
 		}
 	})
-	return said, err
+	return d, err
 }
 
-// understand returns what a line means. What is no answer is for the model to
-// read: nothing runs by mistake.
-func understand(line string, ok bool) verdict {
-	switch text := strings.TrimSpace(line); strings.ToLower(text) {
-	case "y", "yes":
-		return verdict{run: true}
-	case "a", "always":
-		return verdict{run: true, always: true}
-	case "", "n", "no":
+var errNoAnswer = errors.New("the terminal has closed before it had an answer")
+
+// line waits for a line to be typed.
+func (a *asker) line(ctx context.Context) (string, error) {
+	select {
+	case line, ok := <-a.typed():
 		if !ok {
-			return verdict{reason: deniedByNobody}
+			return "", errNoAnswer
 		}
-		return verdict{reason: deniedByUser}
-	default:
-		return verdict{reason: deniedByUser + " and says: " + text}
+		return line, nil
+	case <-ctx.Done():
+		note(a.w, "\n")
+		return "", context.Cause(ctx)
 	}
+}
+
+// understand returns what a line means, and false if that is not clear.
+func (a *asker) understand(tool, line string) (toolrunner.Decision, bool) {
+	word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+	switch strings.TrimSuffix(strings.ToLower(word), ",") {
+	case "n", "no":
+		return toolrunner.Deny(strings.TrimSpace(rest)), true
+	case "y", "yes":
+		return toolrunner.Allow(), rest == ""
+	case "a", "always":
+		if rest == "" || rest == tool {
+			a.always(tool)
+			return toolrunner.Allow(), true
+		}
+	}
+	return toolrunner.Decision{}, false
 }
 
 // lines returns what is typed, once it is called for. Reading cannot be broken
@@ -74,28 +94,42 @@ func lines(r io.Reader) func() <-chan string {
 // showInput shows all of the input, a line or more for each member. What is
 // within a text cannot look like what is outside of it.
 func showInput(input json.RawMessage) string {
+	whole := "  " + cleanLine(compactJSON(input), len(input)) + "\n"
 	decoder := json.NewDecoder(bytes.NewReader(input))
 	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
-		return "  " + clean(compactJSON(input)) + "\n"
+		return whole
 	}
 	var shown strings.Builder
 	for decoder.More() {
 		key, err := decoder.Token()
 		var value json.RawMessage
 		if err != nil || decoder.Decode(&value) != nil {
-			return "  " + clean(compactJSON(input)) + "\n"
+			return whole
 		}
-		var text string
-		if json.Unmarshal(value, &text) != nil {
-			text = compactJSON(value)
-		}
-		text = clean(text)
-		if strings.Contains(text, "\n") {
-			text = "\n  | " + strings.ReplaceAll(text, "\n", "\n  | ")
-		} else {
-			text = " " + text
-		}
-		fmt.Fprintf(&shown, "  %s:%s\n", cleanLine(fmt.Sprint(key), longInput), text)
+		fmt.Fprintf(&shown, "  %s:%s\n", cleanLine(fmt.Sprint(key), longInput), showValue(value))
 	}
 	return shown.String()
+}
+
+// showValue shows a value behind its key.
+func showValue(value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) != nil {
+		text = compactJSON(value)
+	}
+	text = clean(text)
+	if strings.Contains(text, "\n") {
+		return "\n  | " + strings.ReplaceAll(text, "\n", "\n  | ")
+	}
+	return " " + text
+}
+
+const nobodyThere = "no user is there to ask in this run; go on without it"
+
+// askNobody denies a call where there is no terminal.
+func askNobody(r *reporter) toolrunner.Approver {
+	return func(_ context.Context, call *toolrunner.Call) (toolrunner.Decision, error) {
+		r.report(warned{fmt.Sprintf("%s is denied, as there is no terminal to ask at; -yes or -allow %s runs it", call.Name, call.Name)})
+		return toolrunner.Deny(nobodyThere), nil
+	}
 }

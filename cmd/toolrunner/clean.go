@@ -34,8 +34,8 @@ func clean(text string) string {
 // something about. Joiners do not: emoji consist of them.
 func obeyed(r rune) bool {
 	const nonJoiner, joiner = 0x200c, 0x200d
-	return unicode.Is(unicode.Cc, r) || unicode.In(r, unicode.Zl, unicode.Zp) ||
-		unicode.Is(unicode.Cf, r) && r != nonJoiner && r != joiner
+	return r > unicode.MaxASCII && r != nonJoiner && r != joiner &&
+		unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
 // cleanLine returns text as one clean line of at most this many characters.

@@ -1,12 +1,8 @@
 package main
 
 import (
-	"context"
-	"fmt"
 	"sync"
 	"time"
-
-	"github.com/toolrunner/toolrunner"
 )
 
 // printer makes output of events.
@@ -71,10 +67,4 @@ func (r *reporter) every(d time.Duration) (stop func()) {
 		close(done)
 		ticking.Wait()
 	}
-}
-
-// nobody is asked about a call where no user is.
-func (r *reporter) nobody(_ context.Context, call *toolrunner.Call) (verdict, error) {
-	r.report(warned{fmt.Sprintf("%s is denied, as there is no terminal to ask at; -yes or -allow %s runs it", call.Name, call.Name)})
-	return verdict{reason: deniedByNobody}, nil
 }

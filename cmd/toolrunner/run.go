@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -37,14 +38,10 @@ func runRun(ctx context.Context, term *terminal, args []string) error {
 	if o.json {
 		report.printer = script{hidden.writer(term.out), p.err}
 	}
-	a := &agent{
-		report: report,
-		calls:  make(map[string]*callRecord),
-		policy: newPolicy(o),
-	}
-	a.policy.ask = report.nobody
+	a := &agent{report: report, calls: make(map[string]*callRecord), policy: newPolicy(o, askNobody(report))}
 	if keys := keyboard(term); keys != nil {
-		a.policy.ask = (&asker{p.err, p.paint, lines(keys), report}).ask
+		always := func(tool string) { a.policy.always[tool] = true }
+		a.policy.ask = (&asker{p.err, p.paint, lines(keys), report, always}).ask
 	}
 	return a.run(ctx, o, servers)
 }
@@ -89,7 +86,8 @@ func (a *agent) start(ctx context.Context, o *runOptions, k *kit, servers []serv
 			Messages:  []anthropic.BetaMessageParam{anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock(o.prompt))},
 		},
 		MaxIterations: o.maxIterations,
-		Middleware:    []toolrunner.Middleware{a.interim, a.watch},
+		Approve:       a.policy.approve,
+		Middleware:    []toolrunner.Middleware{a.watch},
 	}
 	if o.system != "" {
 		params.System = []anthropic.BetaTextBlockParam{{Text: o.system}}
@@ -150,6 +148,9 @@ func explainError(err error) string {
 		text := fmt.Sprintf("the API answered %d %s: %s", api.StatusCode, api.Type(), api.Message)
 		if api.RequestID != "" {
 			text += " (request " + api.RequestID + ")"
+		}
+		if api.StatusCode == http.StatusUnauthorized {
+			text += "; the key is taken from ANTHROPIC_API_KEY"
 		}
 		return text
 	}
