@@ -38,24 +38,33 @@ func obeyed(r rune) bool {
 		unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// cleanLine returns text as one clean line of at most this many characters.
+// cleanLine returns text as one clean line of at most this many columns.
 func cleanLine(text string, most int) string {
 	return cut(strings.Join(strings.Fields(clean(text)), " "), most)
 }
 
-// cut shortens a line to at most this many characters.
+// cut shortens a line to at most this many columns.
 func cut(line string, most int) string {
-	count := 0
-	end := len(line)
-	for i := range line {
-		if count++; count == most {
+	used, end := 0, 0
+	for i, r := range line {
+		if used < most { // there is room for the dots
 			end = i
 		}
-		if count > most {
+		if used += columnsOf(r); used > most {
 			return line[:end] + "…"
 		}
 	}
 	return line
+}
+
+// columnsOf returns how wide a character may be: those of East Asia, and those that
+// come after them, may take two columns.
+func columnsOf(r rune) int {
+	const eastAsia = 0x2e80
+	if r < eastAsia {
+		return 1
+	}
+	return 2
 }
 
 // cleanJSON returns JSON in which characters that a terminal would obey are

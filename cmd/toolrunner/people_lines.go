@@ -52,7 +52,7 @@ func (p *people) callLine(e callEnded) string {
 	case callCancelled:
 		look = dim
 	}
-	status := p.status(strings.ReplaceAll(string(e.Outcome), "_", " "), time.Duration(e.Duration))
+	status := p.status(spaced(string(e.Outcome)), time.Duration(e.Duration))
 	line := p.paint(look, status) + p.paint(cyan, cleanLine(e.Name, longInput)) + " " + cleanLine(compactJSON(e.Input), longInput)
 	if text := strings.TrimPrefix(cleanLine(e.Text, longText), "Error: "); e.Outcome != callOK && text != "" {
 		line += ": " + text
@@ -80,7 +80,7 @@ func (p *people) close(e runEnded) error {
 
 // summary says how a run ended and what it cost.
 func summary(e runEnded) string {
-	line := fmt.Sprintf("%s: %s, %s", e.Outcome, count(e.Turns, "turn"), count(e.Calls, "call"))
+	line := fmt.Sprintf("%s: %s, %s", spaced(e.Outcome), count(e.Turns, "turn"), count(e.Calls, "call"))
 	var parts []string
 	if e.FailedCalls > 0 {
 		parts = append(parts, fmt.Sprintf("%d failed", e.FailedCalls))
@@ -97,6 +97,9 @@ func summary(e runEnded) string {
 	}
 	return line + fmt.Sprintf(", %d out, %s", e.OutputTokens, seconds(time.Duration(e.Duration)))
 }
+
+// spaced returns an outcome as people write it.
+func spaced(outcome string) string { return strings.ReplaceAll(outcome, "_", " ") }
 
 func count(n int, what string) string {
 	if n == 1 {

@@ -79,14 +79,16 @@ func parseRun(term *terminal, args []string) (*runOptions, error) {
 // check takes the operands, and says which option makes no sense.
 func (o *runOptions) check(operands []string) error {
 	o.stdin = len(operands) == 0
-	for i, operand := range operands {
+	prompts := 0
+	for _, operand := range operands {
 		switch {
 		case operand == "-":
 			o.stdin = true
-		case i > 0:
+		case prompts > 0:
 			return fmt.Errorf("unexpected argument %q; put the prompt between quotes", operand)
 		default:
 			o.prompt = operand
+			prompts++
 		}
 	}
 	switch {
