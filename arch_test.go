@@ -32,7 +32,7 @@ var concepts = [][]string{
 	{"toolset.go"},
 	{"breakpoints.go", "history.go", "messages.go"},
 	{"stop.go"},
-	{"usage.go"},
+	{"usage.go", "limits.go"},
 	{"reply.go"},
 	{"compact.go"},
 	{"opencall.go", "loop.go", "followup.go", "takeover.go", "compacting.go"},

@@ -75,17 +75,26 @@ func (b *block) isEmptyText() bool { return b.kind == typeText && len(b.text) ==
 
 // isEmptyError reports whether b is a failed result that says nothing.
 func (b *block) isEmptyError() bool {
-	failed, empty := false, true
+	empty := true
 	_ = wire.Members(b.raw, func(key, value []byte) error {
-		switch string(key) {
-		case "is_error":
-			failed = string(value) == "true"
-		case "content":
+		if string(key) == "content" {
 			empty = string(value) == `""` || string(value) == "[]" || string(value) == "null"
 		}
 		return nil
 	})
-	return failed && empty
+	return empty && isFailed(b.raw)
+}
+
+// isFailed reports whether an encoded tool_result is one of a failed call.
+func isFailed(result []byte) bool {
+	failed := false
+	_ = wire.Members(result, func(key, value []byte) error { // it was encoded or read before
+		if string(key) == "is_error" {
+			failed = string(value) == "true"
+		}
+		return nil
+	})
+	return failed
 }
 
 // isBlankText reports whether b is a text block of nothing but space.

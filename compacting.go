@@ -84,7 +84,7 @@ func configOr(config anthropic.BetaCompactionConfigUnionParam) anthropic.BetaCom
 // there is a summary, which then is the history.
 func (l *loop) compacted(r *reply) bool {
 	l.inFlight = false
-	l.usage.add(r.usage)
+	l.spend(r.usage)
 	if !r.isSummary() {
 		l.compact.floor = l.compact.context
 		return false
@@ -96,7 +96,7 @@ func (l *loop) compacted(r *reply) bool {
 // summarized takes the reply to the runner's own request for a summary.
 func (l *loop) summarized(r *reply) error {
 	l.inFlight = false
-	l.usage.add(r.usage)
+	l.spend(r.usage)
 	m, err := r.summary()
 	if err != nil {
 		l.compact.fail()

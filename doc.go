@@ -81,6 +81,7 @@
 //	messages.go      the SDK's messages, encoded and decoded
 //	stop.go          what follows a stop reason; how a run ends
 //	usage.go         what replies cost
+//	limits.go        what a run may use
 //	reply.go         an assistant message on its way into the history
 //	compact.go       when and how the history is shortened
 //	opencall.go      a call without a result yet

@@ -22,6 +22,10 @@ var (
 	// [OutcomeMaxIterations].
 	ErrMaxIterations = errors.New("toolrunner: the run has reached Params.MaxIterations")
 
+	// ErrLimitReached is returned by [Runner.RunToCompletion] for
+	// [OutcomeLimitReached], in an error that names the limit.
+	ErrLimitReached = errors.New("toolrunner: the run has reached one of Params.Limits")
+
 	// ErrTruncated is returned by [Runner.RunToCompletion] for [OutcomeTruncated].
 	ErrTruncated = errors.New("toolrunner: the reply was cut off by max_tokens or by the context window")
 

@@ -261,11 +261,18 @@ func (r *Runner) lost() {
 	r.loop.fail()
 }
 
+// pause takes note that nobody loops over the run.
+func (r *Runner) pause() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.loop.spent.pause(time.Now())
+}
+
 // left takes note that the loop body has broken off.
 func (r *Runner) left() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.loop.leave()
+	r.loop.leave(time.Now())
 }
 
 // replyError returns err as the caller reads it.

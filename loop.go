@@ -3,6 +3,7 @@ package toolrunner
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 )
@@ -24,8 +25,9 @@ const (
 
 type step struct {
 	kind    stepKind
-	calls   []*openCall // also those that an end waits for
+	calls   []*openCall                              // also those that an end waits for
 	outcome Outcome                                  // of stepEnd
+	limit   string                                   // that a run with OutcomeLimitReached has reached
 	config  anthropic.BetaCompactionConfigUnionParam // of stepCompact
 	skipped bool                                     // a compaction was, as calls are left without results
 }
@@ -34,6 +36,8 @@ type step struct {
 type limits struct {
 	iterations int // replies; 0 or less: any
 	compact    AutoCompact
+	Limits
+	now time.Time
 }
 
 // loop is the state of a run between its steps.
@@ -43,6 +47,7 @@ type loop struct {
 	tools   *toolset
 	open    []*openCall // for history.open, one by one
 	usage   Usage
+	spent   spending // by this run
 
 	rule      stopRule    // of the last reply
 	news      bool        // the history holds what the model has not answered
@@ -99,22 +104,22 @@ func (l *loop) openCall(id string) *openCall {
 // step decides what is next.
 func (l *loop) step(limit limits) step {
 	l.compact.turn = false
+	l.spent.run(limit.now)
 	if waiting := l.waiting(); len(waiting) > 0 {
 		return step{kind: stepRun, calls: waiting}
 	}
 	if suspended := l.suspended(); len(suspended) > 0 {
 		return step{kind: stepEnd, outcome: OutcomeSuspended, calls: suspended}
 	}
-	l.settle()
+	l.settle(limit.FailedCalls > 0)
 	if waiting := l.waiting(); len(waiting) > 0 { // a follow-up ended in calls
 		return step{kind: stepRun, calls: waiting}
 	}
 	if l.news && l.ended {
-		l.ended, l.iteration, l.choice = false, 0, nil
+		l.ended, l.iteration, l.choice, l.spent = false, 0, nil, spending{since: limit.now}
 	}
-	if l.news && limit.iterations > 0 && l.iteration >= limit.iterations {
-		l.compact.scheduled = nil
-		return step{kind: stepEnd, outcome: OutcomeMaxIterations}
+	if s, ok := l.limitStep(limit); ok {
+		return s
 	}
 	s, ok := l.compactStep(limit.compact)
 	if !ok && !l.news && l.history.last() != nil {
@@ -131,6 +136,31 @@ func (l *loop) step(limit limits) step {
 	return s
 }
 
+// limitStep returns the end of a run that has used what it may, while there is
+// something to send.
+func (l *loop) limitStep(limit limits) (step, bool) {
+	if !l.news {
+		return step{}, false
+	}
+	s := step{kind: stepEnd, outcome: OutcomeMaxIterations}
+	if limit.iterations <= 0 || l.iteration < limit.iterations {
+		if s.limit = l.spent.reached(&limit.Limits, limit.now); s.limit == "" {
+			return step{}, false
+		}
+		s.outcome = OutcomeLimitReached
+	}
+	l.compact.scheduled = nil
+	return s, true
+}
+
+// spend counts what a reply has cost.
+func (l *loop) spend(object []byte) {
+	var u Usage
+	u.add(object)
+	l.usage.plus(u)
+	l.spent.usage.plus(u)
+}
+
 // end ends the run for good: nothing of it is left open.
 func (l *loop) end() {
 	l.prune()
@@ -140,8 +170,9 @@ func (l *loop) end() {
 
 // leave takes note that the loop body has broken off. At the last turn that is
 // the end of the run.
-func (l *loop) leave() {
+func (l *loop) leave(now time.Time) {
 	l.compact.turn = false
+	l.spent.pause(now)
 	if l.finished() {
 		l.end()
 	}
@@ -179,17 +210,29 @@ func (l *loop) suspended() []*openCall {
 // settle puts the results of the open turn into the history, and then the
 // follow-ups. A turn none of whose calls are run stays open until there is
 // something to say after it.
-func (l *loop) settle() {
+func (l *loop) settle(count bool) {
 	if l.held() {
 		return
 	}
 	if l.answering() {
+		if count {
+			l.countFailed()
+		}
 		l.news = true
 		l.close()
 	}
 	if l.flushable() {
 		l.close()
 		l.flush()
+	}
+}
+
+// countFailed counts how many of the last calls have failed.
+func (l *loop) countFailed() {
+	for _, call := range l.open {
+		if l.spent.failing++; !isFailed(call.answer()) {
+			l.spent.failing = 0
+		}
 	}
 }
 
@@ -272,7 +315,7 @@ func (l *loop) receive(r *reply) {
 	l.iteration++
 	l.container = cmp.Or(r.container, l.container)
 	l.rule = ruleFor(anthropic.BetaStopReason(r.stopReason))
-	l.usage.add(r.usage)
+	l.spend(r.usage)
 	l.compact.measure(r.contextTokens())
 	if !r.blank {
 		l.history.push(r.message)
@@ -280,6 +323,9 @@ func (l *loop) receive(r *reply) {
 	state := callUnrun
 	if l.rule.after == runCalls {
 		state = callWaiting
+		for i := range r.message.calls {
+			l.spent.call(r.message.calls[i].name)
+		}
 	}
 	l.openCalls(state, l.rule.unrun)
 	for id, result := range r.failed {

@@ -15,10 +15,10 @@ type callState uint8
 
 const (
 	callUnrun     callState = iota // it will not be run
-	callSuspended                 // it waits for a decision
-	callWaiting                   // it is to be run
-	callStarted                   // its handler may have run
-	callAnswered                  // its result is there
+	callSuspended                  // it waits for a decision
+	callWaiting                    // it is to be run
+	callStarted                    // its handler may have run
+	callAnswered                   // its result is there
 )
 
 // openCall is a call without a result in the history.

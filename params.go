@@ -39,6 +39,9 @@ type Params struct { //nolint:recvcheck // it is printed by value, and too large
 	// taken over does. The tools of the last turn are run.
 	MaxIterations int
 
+	// Limits bounds what a run may use: tokens, time, calls. Zero: no limits.
+	Limits Limits
+
 	// MaxConcurrency is how many calls of one turn run at once. Zero: 8. One: one
 	// by one, in the model's order.
 	MaxConcurrency int
@@ -116,13 +119,17 @@ func (p *Params) validate() error {
 		return fmt.Errorf("Params.AutoCompact.Threshold is %d; use 0 for none, or a positive number", p.AutoCompact.Threshold)
 	case p.AutoCompact.Threshold == 0 && p.AutoCompact.Client != nil:
 		return errors.New("Params.AutoCompact.Client is set but Threshold is 0, so it would never compact; set Threshold")
-	case p.AutoCompact.Threshold > 0 && p.AutoCompact.Client == nil:
-		return checkCompactable(&p.BetaMessageNewParams)
 	}
 	for i, m := range p.Middleware {
 		if m == nil {
 			return fmt.Errorf("Params.Middleware[%d] is nil", i)
 		}
+	}
+	if err := p.Limits.validate(); err != nil {
+		return err
+	}
+	if p.AutoCompact.Threshold > 0 && p.AutoCompact.Client == nil {
+		return checkCompactable(&p.BetaMessageNewParams)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 )
@@ -35,6 +36,7 @@ type Runner struct {
 	turn   *Turn // the last one that was handed out
 	last   *anthropic.BetaMessage
 	ended  Outcome
+	limit  string // that was reached, if one was
 	output error // what parsing the final reply failed with
 }
 
@@ -130,7 +132,7 @@ func (r *Runner) RunToCompletion(ctx context.Context) (*anthropic.BetaMessage, e
 	for {
 		if _, err := r.advance(ctx, false); err != nil {
 			if errors.Is(err, ErrDone) {
-				err = r.ended.err()
+				err = r.endError()
 			}
 			if err == nil && r.last == nil {
 				err = errors.New("toolrunner: the run ended without a message")
@@ -145,6 +147,7 @@ func (r *Runner) advance(ctx context.Context, streaming bool) (*Turn, error) {
 	turn, ended, err := r.steps(ctx, streaming)
 	r.ended = ended
 	if err != nil {
+		r.pause()
 		r.log.end(ctx, ended, r.IterationCount(), r.Usage())
 	}
 	return turn, err
@@ -162,7 +165,7 @@ func (r *Runner) steps(ctx context.Context, streaming bool) (*Turn, Outcome, err
 	}
 	for {
 		r.mu.Lock()
-		s := r.loop.step(limits{r.Params.MaxIterations, r.Params.AutoCompact})
+		s := r.loop.step(limits{r.Params.MaxIterations, r.Params.AutoCompact, r.Params.Limits, time.Now()})
 		r.mu.Unlock()
 		if s.skipped {
 			r.log.skipped(ctx)
@@ -202,10 +205,20 @@ func (r *Runner) end(s step) (Outcome, error) {
 	if err := r.Params.current(); err != nil {
 		return OutcomeFailed, fmt.Errorf("toolrunner: %w", err)
 	}
+	r.limit = s.limit
 	if s.outcome == OutcomeSuspended {
 		return s.outcome, &SuspendedError{r.Pending()}
 	}
 	return s.outcome, cmp.Or(r.takeOutputError(s.outcome), ErrDone)
+}
+
+// endError returns the error of a run that has ended without one.
+func (r *Runner) endError() error {
+	err := r.ended.err()
+	if r.ended == OutcomeLimitReached {
+		return fmt.Errorf("%w: %s", err, r.limit)
+	}
+	return err
 }
 
 // Format writes a summary: what a runner holds may be secret.

@@ -17,6 +17,10 @@ const (
 	// The tools of its last turn have run and their results are in the history;
 	// raising the limit lets the run go on.
 	OutcomeMaxIterations
+	// OutcomeLimitReached means that the run has used up one of Params.Limits. The
+	// tools of its last turn have run and their results are in the history; raising
+	// the limit lets the run go on.
+	OutcomeLimitReached
 	// OutcomeTruncated means that max_tokens or the context window cut the last
 	// reply off. None of its calls were run.
 	OutcomeTruncated
@@ -43,6 +47,8 @@ func (o Outcome) String() string {
 		return "completed"
 	case OutcomeMaxIterations:
 		return "max iterations"
+	case OutcomeLimitReached:
+		return "limit reached"
 	case OutcomeTruncated:
 		return "truncated"
 	case OutcomeRefused:
@@ -62,6 +68,8 @@ func (o Outcome) err() error {
 	switch o {
 	case OutcomeMaxIterations:
 		return ErrMaxIterations
+	case OutcomeLimitReached:
+		return ErrLimitReached
 	case OutcomeTruncated:
 		return ErrTruncated
 	case OutcomeRefused:

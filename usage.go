@@ -12,6 +12,15 @@ type Usage struct {
 	CacheReadInputTokens     int64
 }
 
+// plus adds the totals of o.
+func (u *Usage) plus(o Usage) {
+	u.Replies += o.Replies
+	u.InputTokens += o.InputTokens
+	u.OutputTokens += o.OutputTokens
+	u.CacheCreationInputTokens += o.CacheCreationInputTokens
+	u.CacheReadInputTokens += o.CacheReadInputTokens
+}
+
 // add adds the usage object of one reply. Counts that are missing, null or no
 // integers count as zero: not every server sends them.
 func (u *Usage) add(object []byte) {
