@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
@@ -49,7 +47,8 @@ func runRun(ctx context.Context, term *terminal, args []string) error {
 // run runs the agent and tells how it ended.
 func (a *agent) run(ctx context.Context, o *runOptions, servers []server) error {
 	begin := time.Now()
-	quiet := context.AfterFunc(ctx, func() { a.report.report(interrupted{}) })
+	announce := sync.OnceFunc(func() { a.report.report(interrupted{}) })
+	quiet := context.AfterFunc(ctx, announce)
 	still := a.report.every(time.Second)
 	k := &kit{}
 	runner, err := a.start(ctx, o, k, servers)
@@ -58,7 +57,9 @@ func (a *agent) run(ctx context.Context, o *runOptions, servers []server) error 
 	}
 	k.close()
 	still()
-	quiet()
+	if !quiet() {
+		announce() // waits for it
+	}
 	ended := a.ending(ctx, o, runner, err)
 	ended.Duration = milliseconds(time.Since(begin))
 	a.report.report(ended)
@@ -86,6 +87,7 @@ func (a *agent) start(ctx context.Context, o *runOptions, k *kit, servers []serv
 			Messages:  []anthropic.BetaMessageParam{anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock(o.prompt))},
 		},
 		MaxIterations: o.maxIterations,
+		Limits:        o.limits,
 		Approve:       a.policy.approve,
 		Middleware:    []toolrunner.Middleware{a.watch},
 	}
@@ -120,39 +122,7 @@ func (a *agent) ending(ctx context.Context, o *runOptions, runner *toolrunner.Ru
 		e.Outcome, e.ExitCode = "completed", exitOK
 	default:
 		e.Outcome, e.ExitCode = strings.ReplaceAll(runner.Outcome().String(), " ", "_"), exitStopped
-		e.Error = o.explainOutcome(runner.Outcome(), a.stop)
+		e.Error = o.explainOutcome(ctx, runner, a.stop)
 	}
 	return e
-}
-
-// explainOutcome says why a run ended before the model was done, and what to do.
-func (o *runOptions) explainOutcome(outcome toolrunner.Outcome, stop anthropic.BetaStopReason) string {
-	switch outcome {
-	case toolrunner.OutcomeMaxIterations:
-		return fmt.Sprintf("the model was not done after %s; -max-iterations allows more", count(o.maxIterations, "reply"))
-	case toolrunner.OutcomeTruncated:
-		if stop == anthropic.BetaStopReasonModelContextWindowExceeded {
-			return "the conversation has filled the context window of the model"
-		}
-		return fmt.Sprintf("the reply was cut off after %d tokens; -max-tokens allows more", o.maxTokens)
-	case toolrunner.OutcomeRefused:
-		return "the model refused"
-	default:
-		return "the run ended early: " + outcome.String()
-	}
-}
-
-// explainError says what went wrong, in a line where the API said it.
-func explainError(err error) string {
-	if api := (*anthropic.Error)(nil); errors.As(err, &api) && api.Message != "" {
-		text := fmt.Sprintf("the API answered %d %s: %s", api.StatusCode, api.Type(), api.Message)
-		if api.RequestID != "" {
-			text += " (request " + api.RequestID + ")"
-		}
-		if api.StatusCode == http.StatusUnauthorized {
-			text += "; the key is taken from ANTHROPIC_API_KEY"
-		}
-		return text
-	}
-	return strings.TrimPrefix(err.Error(), "toolrunner: ")
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
+
+	"github.com/toolrunner/toolrunner"
 )
 
 const runAbout = `Sends PROMPT to the model, runs the tools that it calls, and prints its answer as it
@@ -37,6 +39,7 @@ type runOptions struct {
 	model, system string
 	maxTokens     int64
 	maxIterations int
+	limits        toolrunner.Limits
 	baseURL       string
 
 	servers string // the file
@@ -57,6 +60,11 @@ func parseRun(term *terminal, args []string) (*runOptions, error) {
 	flags.StringVar(&o.system, "system", "", "the system prompt, as `text`")
 	flags.Int64Var(&o.maxTokens, "max-tokens", 16384, "the most `tokens` that one reply may have")
 	flags.IntVar(&o.maxIterations, "max-iterations", 100, "the most `replies` that the run may have; 0 for any number")
+	flags.Int64Var(&o.limits.InputTokens, "max-input-tokens", 0, "end the run once its requests have had this many `tokens`; 0 for no limit")
+	flags.Int64Var(&o.limits.OutputTokens, "max-output-tokens", 0, "end the run once its replies have had this many `tokens`; 0 for no limit")
+	flags.Int64Var(&o.limits.TotalTokens, "max-total-tokens", 0, "end the run once both have had this many `tokens`; 0 for no limit")
+	flags.DurationVar(&o.limits.Duration, "max-time", 0, "end the run after the turn in which this `time` is over, such as 5m; 0 for no limit")
+	flags.IntVar(&o.limits.FailedCalls, "max-failed-calls", 0, "end the run once this many `calls` have failed one after the other; 0 for no limit")
 	flags.StringVar(&o.baseURL, "base-url", "", "the `URL` of the API; else ANTHROPIC_BASE_URL, or the API itself")
 	flags.StringVar(&o.servers, "mcp", "", "the `file` with the mcpServers whose tools are offered, each as server__tool")
 	flags.Func("tools", "the `names`, between commas, of tools of the SDK's agent toolset that are offered:\n"+strings.Join(toolsetNames(), ", ")+", or all of them with all", o.addTools)
@@ -96,6 +104,8 @@ func (o *runOptions) check(operands []string) error {
 		return fmt.Errorf("-max-tokens is %d; use a positive number", o.maxTokens)
 	case o.maxIterations < 0:
 		return fmt.Errorf("-max-iterations is %d; use 0 for any number, or a positive one", o.maxIterations)
+	case min(o.limits.InputTokens, o.limits.OutputTokens, o.limits.TotalTokens, int64(o.limits.Duration), int64(o.limits.FailedCalls)) < 0:
+		return errors.New("a limit is negative; use 0 for none, or a positive one")
 	case o.model == "":
 		return errors.New("-model is empty")
 	}
