@@ -65,12 +65,11 @@ func (a *agent) turn(ctx context.Context, turn *toolrunner.Turn) {
 	calls := turn.Calls()
 	results, err := turn.Results(ctx)
 	for i, call := range calls {
-		switch {
-		case err == nil:
-			a.settle(call, results[i])
-		default:
+		if err != nil {
 			a.end(call, callCancelled, "")
+			continue
 		}
+		a.settle(call, results[i])
 	}
 }
 

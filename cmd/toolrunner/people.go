@@ -53,7 +53,7 @@ const (
 	noteAt   = 10 * time.Second // and a file does, then at twice that, and so on
 )
 
-func newPeople(term *terminal, hidden secrets) *people {
+func newPeople(term *terminal, hidden *secrets) *people {
 	_, out := columns(term.out)
 	width, err := columns(term.err)
 	return &people{

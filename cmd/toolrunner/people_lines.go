@@ -51,6 +51,7 @@ func (p *people) callLine(e callEnded) string {
 		look = green
 	case callCancelled:
 		look = dim
+	default:
 	}
 	status := p.status(spaced(string(e.Outcome)), time.Duration(e.Duration))
 	line := p.paint(look, status) + p.paint(cyan, cleanLine(e.Name, longInput)) + " " + cleanLine(compactJSON(e.Input), longInput)

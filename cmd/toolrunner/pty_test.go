@@ -41,7 +41,7 @@ func sit(t *testing.T, server *toolrunnertest.Server, change func(*exec.Cmd), ar
 	command := exec.CommandContext(t.Context(), "toolrunner", append([]string{"run"}, args...)...)
 	command.Dir = t.TempDir()
 	command.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TERM=xterm",
+		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TERM=xterm", "GORACE=atexit_sleep_ms=0",
 		"ANTHROPIC_API_KEY=sk-of-the-test", "ANTHROPIC_BASE_URL=" + url,
 	}
 	attributes := &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 1} // stdout

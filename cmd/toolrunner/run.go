@@ -26,7 +26,7 @@ func runRun(ctx context.Context, term *terminal, args []string) error {
 			return err
 		}
 	}
-	hidden := secrets{}
+	hidden := &secrets{}
 	hidden.add(term.env("ANTHROPIC_API_KEY"), term.env("ANTHROPIC_AUTH_TOKEN"))
 	for i := range servers {
 		hidden.addServer(&servers[i])

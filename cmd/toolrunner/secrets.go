@@ -49,9 +49,9 @@ func (s *secrets) addServer(d *server) {
 }
 
 // writer returns a writer that blots the secrets out of each write.
-func (s secrets) writer(w io.Writer) io.Writer {
-	pairs := make([]string, 0, 2*len(s))
-	for _, secret := range s {
+func (s *secrets) writer(w io.Writer) io.Writer {
+	pairs := make([]string, 0, 2*len(*s))
+	for _, secret := range *s {
 		pairs = append(pairs, secret, "[secret]")
 	}
 	return &blotter{w, strings.NewReplacer(pairs...)}
