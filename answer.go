@@ -3,6 +3,7 @@ package toolrunner
 import (
 	"cmp"
 	"context"
+	"errors"
 )
 
 // A step that runs calls reaches this file; the loop gets their results.
@@ -32,9 +33,13 @@ func (r *Runner) results(ctx context.Context, calls []*Call) ([]*Result, error) 
 
 // runCalls runs the calls that may be run, and answers those that cannot.
 func (r *Runner) runCalls(ctx context.Context, calls []*openCall) error {
-	if err := r.ask(ctx, calls); err != nil {
+	if err := r.save(ctx); err != nil { // the reply, if the body had it first
 		return err
 	}
+	if err := errors.Join(r.ask(ctx, calls), r.save(ctx)); err != nil {
+		return err
+	}
+	var failed error // of a checkpoint
 	jobs := make([]job, len(calls))
 	r.mu.Lock()
 	publics := r.publicAll(calls)
@@ -46,7 +51,10 @@ func (r *Runner) runCalls(ctx context.Context, calls []*openCall) error {
 			call:    public,
 			prepare: func() (plan, bool) { return r.prepareCall(ctx, call, public) },
 			started: func(p plan) bool {
-				if !r.start(call, p) {
+				if failed != nil || !r.start(call, p) {
+					return false
+				}
+				if failed = r.saveStart(ctx, call, p); failed != nil {
 					return false
 				}
 				r.log.started(ctx, &logged)
@@ -56,11 +64,27 @@ func (r *Runner) runCalls(ctx context.Context, calls []*openCall) error {
 				r.log.finished(ctx, &logged, c)
 				if c.result != nil {
 					r.answer(call, call.decision.annotated(c.result))
+					failed = cmp.Or(failed, r.save(context.WithoutCancel(ctx)))
 				}
 			},
 		}
 	}
-	return dispatch(ctx, jobs, cmp.Or(r.Params.MaxConcurrency, defaultConcurrency))
+	return cmp.Or(dispatch(ctx, jobs, cmp.Or(r.Params.MaxConcurrency, defaultConcurrency)), failed)
+}
+
+// saveStart has the checkpoint keep that a call starts which must not run twice. If
+// that fails, it has not started.
+func (r *Runner) saveStart(ctx context.Context, call *openCall, p plan) error {
+	if p.repeat {
+		return nil
+	}
+	err := r.save(ctx)
+	if err != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.loop.unstarted(call)
+	}
+	return err
 }
 
 // prepareCall looks up what runs a call. It reports false if there is nothing to
@@ -85,7 +109,7 @@ func (r *Runner) prepareCall(ctx context.Context, call *openCall, public *Call) 
 		}
 	}
 	public.ReadOnly, public.unchecked = tool.readOnly, r.Params.Validate == ValidateOff
-	return plan{wrap(tool.handler, r.Params.Middleware), tool.timeout, tool.exclusive, tool.readOnly}, true
+	return plan{wrap(tool.handler, r.Params.Middleware), tool.timeout, tool.exclusive, tool.repeatable}, true
 }
 
 // lookup returns the tool of a call, or the names of those that there are, and

@@ -35,12 +35,13 @@ var concepts = [][]string{
 	{"usage.go", "limits.go"},
 	{"reply.go"},
 	{"compact.go"},
-	{"opencall.go", "loop.go", "followup.go", "takeover.go", "compacting.go"},
+	{"opencall.go", "loop.go", "followup.go", "takeover.go", "compacting.go", "limiting.go", "snapshot.go", "seal.go", "restore.go"},
+	{"checkpoint.go"},
 	{"params.go"},
 	{"request.go"},
 	{"accumulate.go", "stream.go"},
 	{"redact.go", "log.go"},
-	{"turn.go", "exchange.go", "ask.go", "answer.go", "conversation.go", "runner.go"},
+	{"turn.go", "exchange.go", "ask.go", "answer.go", "conversation.go", "resume.go", "runner.go"},
 }
 
 const (

@@ -52,7 +52,7 @@ func (r *Runner) decide(callID string, d Decision) error {
 			return fail("%v", err)
 		}
 	}
-	if err := call.decide(d); err != nil {
+	if err := r.loop.decide(call, d); err != nil {
 		return fail("%v", err)
 	}
 	return nil
@@ -76,6 +76,7 @@ func namesOf(calls []*openCall) string {
 // public returns a call as callers see it. The lock is held.
 func (r *Runner) public(call *openCall) *Call {
 	public := call.public()
+	public.RunID = r.loop.run
 	if tool := r.toolOf(call); tool != nil {
 		public.ReadOnly = tool.readOnly
 	}

@@ -3,6 +3,7 @@ package toolrunner
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -38,8 +39,20 @@ type Call struct {
 	// ReadOnly says that the call's tool is a [Tool] which is ReadOnly.
 	ReadOnly bool
 
+	// RunID names the conversation. It stays the same when a run is resumed.
+	RunID string
+
+	reply     int    // how many replies the conversation had had
 	original  []byte // the input as the model wrote it; nil: Input is
 	unchecked bool   // the input was not checked, and is decoded leniently
+}
+
+// IdempotencyKey returns a text that stands for this call and no other: the same
+// when the call runs again after a crash, and another one for every other call of
+// every run. A service that remembers keys can tell a call that it has seen.
+func (c *Call) IdempotencyKey() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s %s", c.reply, c.Name, c.written()))
+	return fmt.Sprintf("%s-%s-%x", c.RunID, c.ID, sum[:8])
 }
 
 // written returns the input as the model wrote it.

@@ -56,6 +56,7 @@ func (l *loop) compactStep(auto AutoCompact) (step, bool) {
 	}
 	if config := l.compact.scheduled; config != nil {
 		l.compact.scheduled = nil
+		l.sequence++
 		if len(l.open) > 0 {
 			return step{skipped: true}, false
 		}
@@ -84,11 +85,13 @@ func configOr(config anthropic.BetaCompactionConfigUnionParam) anthropic.BetaCom
 // there is a summary, which then is the history.
 func (l *loop) compacted(r *reply) bool {
 	l.inFlight = false
+	l.sequence++
 	l.spend(r.usage)
 	if !r.isSummary() {
 		l.compact.floor = l.compact.context
 		return false
 	}
+	l.reply = r.raw
 	l.shorten(r.message)
 	return true
 }
@@ -96,6 +99,7 @@ func (l *loop) compacted(r *reply) bool {
 // summarized takes the reply to the runner's own request for a summary.
 func (l *loop) summarized(r *reply) error {
 	l.inFlight = false
+	l.sequence++
 	l.spend(r.usage)
 	m, err := r.summary()
 	if err != nil {
@@ -146,5 +150,6 @@ func (l *loop) schedule(config anthropic.BetaCompactionConfigUnionParam) {
 	if !l.compact.turn {
 		config = configOr(config)
 		l.compact.scheduled = &config
+		l.sequence++
 	}
 }

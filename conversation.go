@@ -142,6 +142,7 @@ func (r *Runner) AddTools(tools ...anthropic.BetaTool) error {
 	for _, tool := range added {
 		r.loop.tools.add(tool)
 	}
+	r.loop.sequence++
 	return nil
 }
 
@@ -161,6 +162,7 @@ func (r *Runner) AddToolParams(tools ...anthropic.BetaToolUnionParam) error {
 	for _, d := range definitions {
 		r.loop.tools.addDefinition(d)
 	}
+	r.loop.sequence++
 	return nil
 }
 
@@ -182,4 +184,5 @@ func (r *Runner) RemoveToolsByNames(names ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.loop.tools.remove(names)
+	r.loop.sequence++
 }

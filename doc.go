@@ -89,6 +89,11 @@
 //	followup.go      messages that come after the open turn
 //	takeover.go      a history that the body put in place
 //	compacting.go    the loop's part in compacting
+//	limiting.go      the loop's part in limits
+//	snapshot.go      the state of the loop as bytes
+//	seal.go          what shows that nobody has changed them
+//	restore.go       bytes as the state of a loop
+//	checkpoint.go    what has changed, kept in a file
 //	params.go        every knob
 //	request.go       parameters and history as a request body
 //	accumulate.go    stream events, put together to a reply
@@ -100,6 +105,7 @@
 //	ask.go           the calls of a turn, decided on
 //	answer.go        the calls of a turn, and their results
 //	conversation.go  what a caller may see and do beside the turns
+//	resume.go        the state of a run, saved and resumed
 //	runner.go        the loop with its I/O
 //
 // Package toolrunnertest is a Messages API for tests, and package toolrunnermcp has

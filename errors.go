@@ -96,6 +96,25 @@ func (e *HistoryError) Error() string {
 	return fmt.Sprintf("toolrunner: message %d: %s", e.Index, e.Reason)
 }
 
+// SnapshotError reports a snapshot that a run cannot be resumed from: it is not one,
+// is damaged or was tampered with, or does not fit the tools. [Resume] and
+// [OpenFileCheckpoint] return it.
+type SnapshotError struct {
+	Reason string // what is wrong, and what to do about it
+	Err    error  // why; may be nil
+}
+
+// Error says what is wrong.
+func (e *SnapshotError) Error() string {
+	if e.Err != nil {
+		return fmt.Sprintf("toolrunner: the snapshot cannot be used: %s: %v", e.Reason, e.Err)
+	}
+	return "toolrunner: the snapshot cannot be used: " + e.Reason
+}
+
+// Unwrap returns the cause, or nil.
+func (e *SnapshotError) Unwrap() error { return e.Err }
+
 // ToolError is an error that carries what the model reads of it. A [Handler] or a
 // [Middleware] returns it, wrapped or not: Content is sent as it is, as a failed
 // result.
@@ -143,6 +162,15 @@ func (e *abortError) Error() string {
 }
 
 func (e *abortError) Unwrap() error { return e.err }
+
+// checkpointError says that what has changed in a run could not be kept.
+type checkpointError struct{ err error }
+
+func (e *checkpointError) Error() string {
+	return fmt.Sprintf("toolrunner: the checkpoint failed, and the run does not go on without it: %v", e.err)
+}
+
+func (e *checkpointError) Unwrap() error { return e.err }
 
 // panicError is the private cause of a call whose handler, or result, panicked.
 type panicError struct {

@@ -31,6 +31,7 @@ func (l *loop) follow(messages []anthropic.BetaMessageParam) error {
 		l.answer(call, block, nil)
 	}
 	l.queue = queue
+	l.sequence++
 	return nil
 }
 
@@ -87,6 +88,7 @@ func (l *loop) follows(messages []message) []message {
 func (l *loop) flush() {
 	if len(l.queue.messages) > 0 {
 		l.prune()
+		l.sequence++
 	}
 	for _, m := range l.follows(l.history.messages) {
 		l.history.push(m)

@@ -34,6 +34,8 @@ import (
 //	warn   tool call failed     tool call_id iteration duration error, stack for a panic
 //	warn   tool call left       tool call_id iteration duration error: its handler ignores its context
 //	info   tool call decided    tool call_id iteration decision, reason at debug level
+//	warn   tools changed        tools: missing or others than when the resumed run was saved
+//	warn   checkpoint failed    error: at the end of a run that has another one
 //	warn   tool not found       tool call_id iteration available
 
 // envLog is the variable that official SDKs read for the same purpose.
@@ -209,6 +211,15 @@ func (l recorder) decided(ctx context.Context, call *Call, d Decision) {
 		attrs = append(attrs, slog.String("reason", excerpt(d.reason)))
 	}
 	l.LogAttrs(ctx, slog.LevelInfo, "tool call decided", attrs...)
+}
+
+// toolsChanged reports tools that the model of a resumed run knows otherwise.
+func (l recorder) toolsChanged(ctx context.Context, names []string) {
+	l.LogAttrs(ctx, slog.LevelWarn, "tools changed", slog.Any("tools", names))
+}
+
+func (l recorder) notSaved(ctx context.Context, err error) {
+	l.LogAttrs(ctx, slog.LevelWarn, "checkpoint failed", slog.String("error", l.errorText(ctx, err)))
 }
 
 var errFailedResult = errors.New("the tool returned a failed result")

@@ -2,6 +2,7 @@ package toolrunner
 
 import (
 	"cmp"
+	"crypto/rand"
 	"slices"
 	"time"
 
@@ -58,6 +59,9 @@ type loop struct {
 	ended     bool        // the run ended for good: what comes now begins another one
 	iteration int         // replies of this run
 	container string      // that the last reply ran in which had one
+	run       string      // id of the conversation
+	sequence  int64       // grows with whatever happens to it
+	reply     []byte      // the last one
 
 	compact compaction
 }
@@ -71,7 +75,7 @@ type sentState struct {
 
 // newLoop returns the loop of a conversation that begins with messages.
 func newLoop(tools *toolset, messages []anthropic.BetaMessageParam) (*loop, error) {
-	l := &loop{tools: tools, rule: stopRule{unrun: unrunGiven}}
+	l := &loop{tools: tools, rule: stopRule{unrun: unrunGiven}, run: rand.Text(), sequence: 1}
 	l.queue.base = &l.history
 	if err := l.follow(messages); err != nil {
 		return nil, err
@@ -117,6 +121,7 @@ func (l *loop) step(limit limits) step {
 	}
 	if l.news && l.ended {
 		l.ended, l.iteration, l.choice, l.spent = false, 0, nil, spending{since: limit.now}
+		l.sequence++
 	}
 	if s, ok := l.limitStep(limit); ok {
 		return s
@@ -136,36 +141,15 @@ func (l *loop) step(limit limits) step {
 	return s
 }
 
-// limitStep returns the end of a run that has used what it may, while there is
-// something to send.
-func (l *loop) limitStep(limit limits) (step, bool) {
-	if !l.news {
-		return step{}, false
-	}
-	s := step{kind: stepEnd, outcome: OutcomeMaxIterations}
-	if limit.iterations <= 0 || l.iteration < limit.iterations {
-		if s.limit = l.spent.reached(&limit.Limits, limit.now); s.limit == "" {
-			return step{}, false
-		}
-		s.outcome = OutcomeLimitReached
-	}
-	l.compact.scheduled = nil
-	return s, true
-}
-
-// spend counts what a reply has cost.
-func (l *loop) spend(object []byte) {
-	var u Usage
-	u.add(object)
-	l.usage.plus(u)
-	l.spent.usage.plus(u)
-}
-
 // end ends the run for good: nothing of it is left open.
 func (l *loop) end() {
+	if l.ended && len(l.open) == 0 {
+		return
+	}
 	l.prune()
 	l.close()
 	l.ended = true
+	l.sequence++
 }
 
 // leave takes note that the loop body has broken off. At the last turn that is
@@ -179,7 +163,10 @@ func (l *loop) leave(now time.Time) {
 }
 
 // mark takes note of where a takeover goes back to.
-func (l *loop) mark() { l.sent = sentState{l.history, len(l.open), l.rule} }
+func (l *loop) mark() {
+	l.sent = sentState{l.history, len(l.open), l.rule}
+	l.sequence++
+}
 
 // waiting returns the calls to run. A call that was interrupted is among them
 // only if it may run again.
@@ -188,6 +175,7 @@ func (l *loop) waiting() []*openCall {
 	for _, call := range l.open {
 		if call.state == callStarted && call.repeat {
 			call.state = callWaiting
+			l.touch(call)
 		}
 		if call.state == callWaiting {
 			calls = append(calls, call)
@@ -227,15 +215,6 @@ func (l *loop) settle(count bool) {
 	}
 }
 
-// countFailed counts how many of the last calls have failed.
-func (l *loop) countFailed() {
-	for _, call := range l.open {
-		if l.spent.failing++; !isFailed(call.answer()) {
-			l.spent.failing = 0
-		}
-	}
-}
-
 // held reports whether nothing but its continuation may follow the last reply: it
 // was paused in the middle of a server tool's work.
 func (l *loop) held() bool {
@@ -262,6 +241,7 @@ func (l *loop) close() {
 	l.prune()
 	l.history.push(results)
 	l.open = nil
+	l.sequence++
 }
 
 // prune makes the last reply one that something may follow: a server tool's work
@@ -289,7 +269,7 @@ func (l *loop) openCalls(state callState, unrun string) {
 	for _, use := range l.history.open {
 		at := slices.IndexFunc(before, func(c *openCall) bool { return c.isFor(use) })
 		if at < 0 {
-			l.open = append(l.open, &openCall{use: use, iteration: l.iteration, state: state, unrun: unrun})
+			l.open = append(l.open, &openCall{use: use, iteration: l.iteration, reply: l.usage.Replies, state: state, unrun: unrun})
 			continue
 		}
 		l.open = append(l.open, before[at])
@@ -313,6 +293,8 @@ func (l *loop) receive(r *reply) {
 	l.inFlight = false
 	l.dropped = nil
 	l.iteration++
+	l.sequence++
+	l.reply = r.raw
 	l.container = cmp.Or(r.container, l.container)
 	l.rule = ruleFor(anthropic.BetaStopReason(r.stopReason))
 	l.spend(r.usage)
@@ -356,35 +338,8 @@ func (l *loop) lookup(name string) *registered {
 // fail ends the request under way without a reply.
 func (l *loop) fail() {
 	l.inFlight = false
+	l.sequence++
 	l.compact.fail()
-}
-
-// started reports that a call's handler is about to run. repeat says whether it
-// may run again, should its result be lost. It reports false if a follow-up has
-// answered the call.
-func (l *loop) started(call *openCall, repeat bool) bool {
-	if call.state != callWaiting {
-		return false
-	}
-	call.state, call.repeat = callStarted, repeat
-	return true
-}
-
-// answer reports the result of a call. The first one counts.
-func (l *loop) answer(call *openCall, block []byte, cause error) {
-	if call.state == callAnswered {
-		return
-	}
-	call.state, call.block, call.cause, call.handed = callAnswered, block, cause, nil
-}
-
-// hand puts the result of an open call that has run into slot.
-func (l *loop) hand(id string, slot **Result) {
-	call := l.openCall(id)
-	if call.state != callAnswered {
-		l.answer(call, call.answer(), nil)
-	}
-	call.hand(slot)
 }
 
 // view returns the messages as they would go on from here: with the results of

@@ -49,6 +49,11 @@ type drive struct {
 	sent    [][]byte             // the last request's messages
 	calls   map[string]*openCall // all that were handed out, by id
 	settled map[string]string    // by id: why a call must not be handed out again
+
+	saved    *saved // where the reader of the deltas is
+	deltas   []byte // all of them
+	sequence int64  // when the state was last looked at
+	whole    []byte // what it was then
 }
 
 func newDrive(input []byte) *drive {
@@ -61,8 +66,10 @@ func newDrive(input []byte) *drive {
 // fuzzTools returns the tools that the loop begins with.
 func fuzzTools() *toolset {
 	answer := func(context.Context, *Call) (*Result, error) { return nil, nil }
+	pure := NewRawTool(anthropic.BetaToolParam{Name: "pure"}, answer)
+	pure.ReadOnly = true
 	tools, err := newToolset([]anthropic.BetaTool{
-		NewRawTool(anthropic.BetaToolParam{Name: "pure"}, answer), NewRawTool(anthropic.BetaToolParam{Name: "impure"}, answer),
+		pure, NewRawTool(anthropic.BetaToolParam{Name: "impure"}, answer),
 	})
 	if err != nil {
 		panic(err) // program text
@@ -136,6 +143,7 @@ func (d *drive) state() string {
 }
 
 func (d *drive) changeTools() {
+	d.loop.sequence++ // as the driver does
 	name := d.script.toolName()
 	if d.script.below(2) == 0 {
 		d.note("remove %s", name)
@@ -343,6 +351,9 @@ func (d *drive) check() error {
 	}
 	for _, m := range d.loop.history.messages[len(d.kept):] {
 		d.kept = append(d.kept, bytes.Clone(m.raw))
+	}
+	if err := d.checkSnapshot(); err != nil {
+		return err
 	}
 	before := d.state()
 	view := d.loop.view()

@@ -25,6 +25,8 @@ const (
 type openCall struct {
 	use       toolUse
 	iteration int
+	reply     int // how many replies the conversation had had when it became open
+	version   int // grows with each change
 	state     callState
 	decided   bool
 	decision  Decision
@@ -42,8 +44,9 @@ type handedResult struct {
 	before []byte   // as it was encoded when it was handed out
 }
 
-// decide makes d count, the first one that does. It says why d cannot be made.
-func (c *openCall) decide(d Decision) error {
+// decide makes d count for an open call, the first decision that does. It says why
+// d cannot be made.
+func (l *loop) decide(c *openCall, d Decision) error {
 	switch {
 	case c.state == callAnswered:
 		return errors.New("it has its result already")
@@ -61,6 +64,7 @@ func (c *openCall) decide(d Decision) error {
 		d = Allow()
 	}
 	c.decided, c.decision = d.kind != suspend, d
+	l.touch(c)
 	switch d.kind {
 	case suspend:
 		c.state = callSuspended
@@ -125,7 +129,51 @@ func (c *openCall) input() []byte {
 
 // public returns the call as handlers see it.
 func (c *openCall) public() *Call {
-	call := &Call{ID: c.use.id, Name: c.use.name, Input: c.input(), Iteration: c.iteration, original: c.use.written()}
+	call := &Call{ID: c.use.id, Name: c.use.name, Input: c.input(), Iteration: c.iteration, reply: c.reply, original: c.use.written()}
 	_ = call.Block.UnmarshalJSON(c.use.raw) // it was read before
 	return call
+}
+
+// started reports that a call's handler is about to run. repeat says whether it
+// may run again, should its result be lost. It reports false if a follow-up has
+// answered the call.
+func (l *loop) started(call *openCall, repeat bool) bool {
+	if call.state != callWaiting {
+		return false
+	}
+	call.state, call.repeat = callStarted, repeat
+	l.touch(call)
+	return true
+}
+
+// unstarted takes back that a call has started.
+func (l *loop) unstarted(call *openCall) {
+	if call.state == callStarted {
+		call.state = callWaiting
+		l.touch(call)
+	}
+}
+
+// touch takes note that a call has changed.
+func (l *loop) touch(call *openCall) {
+	l.sequence++
+	call.version++
+}
+
+// answer reports the result of a call. The first one counts.
+func (l *loop) answer(call *openCall, block []byte, cause error) {
+	if call.state == callAnswered {
+		return
+	}
+	call.state, call.block, call.cause, call.handed = callAnswered, block, cause, nil
+	l.touch(call)
+}
+
+// hand puts the result of an open call that has run into slot.
+func (l *loop) hand(id string, slot **Result) {
+	call := l.openCall(id)
+	if call.state != callAnswered {
+		l.answer(call, call.answer(), nil)
+	}
+	call.hand(slot)
 }

@@ -57,6 +57,15 @@ type Params struct { //nolint:recvcheck // it is printed by value, and too large
 	// Approve is asked before a call runs. Nil: every call runs.
 	Approve Approver
 
+	// Checkpoint keeps what has changed in the run, so that it survives a crash of
+	// the process. It is read by [New] and [Resume]. Nil: nothing is kept.
+	Checkpoint Checkpoint
+
+	// SnapshotKey seals snapshots and what Checkpoint gets, with HMAC-SHA256: only
+	// those that a holder of the key has written can be resumed. At least 16 bytes.
+	// It is read by [New] and [Resume]. Nil: no seal.
+	SnapshotKey []byte
+
 	// KeepToolChoice sends a forced ToolChoice with every request.
 	KeepToolChoice bool
 
@@ -100,7 +109,10 @@ const (
 	ValidateLenient
 )
 
-const defaultConcurrency = 8
+const (
+	defaultConcurrency = 8
+	minSnapshotKey     = 16
+)
 
 // validate names the first field whose value makes no sense.
 func (p *Params) validate() error {
@@ -115,6 +127,8 @@ func (p *Params) validate() error {
 		return errors.New("Params.Thread is set; the runner sends the whole history, so leave it out")
 	case !reflect.ValueOf(p.Compaction).IsZero():
 		return errors.New("Params.Compaction is set; a request that compacts is not a turn, so leave it out")
+	case len(p.SnapshotKey) > 0 && len(p.SnapshotKey) < minSnapshotKey:
+		return fmt.Errorf("Params.SnapshotKey has %d bytes; use at least %d, from crypto/rand", len(p.SnapshotKey), minSnapshotKey)
 	case p.AutoCompact.Threshold < 0:
 		return fmt.Errorf("Params.AutoCompact.Threshold is %d; use 0 for none, or a positive number", p.AutoCompact.Threshold)
 	case p.AutoCompact.Threshold == 0 && p.AutoCompact.Client != nil:

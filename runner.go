@@ -1,6 +1,7 @@
 package toolrunner
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -31,13 +32,18 @@ type Runner struct {
 	log      recorder
 	logged   int // messages of the history that were in a record
 
+	checkpoint  Checkpoint
+	snapshotKey []byte
+	saved       *saved // what the checkpoint has; nil: nothing of this runner
+	resumed     int64  // the sequence of the snapshot that it was resumed from
+
 	mu     sync.Mutex // guards the loop, whose steps never call user code
 	loop   *loop
 	turn   *Turn // the last one that was handed out
 	last   *anthropic.BetaMessage
 	ended  Outcome
 	limit  string // that was reached, if one was
-	output error // what parsing the final reply failed with
+	output error  // what parsing the final reply failed with
 }
 
 // New returns a runner for a conversation that begins with params.Messages. It
@@ -47,26 +53,37 @@ type Runner struct {
 // legal name or a name that another has, and a *[HistoryError] for messages that
 // the API would refuse. What it is given stays the caller's: it is copied.
 func New(messages *anthropic.BetaMessageService, tools []anthropic.BetaTool, params Params) (*Runner, error) {
-	if messages == nil {
-		return nil, errors.New("toolrunner: the message service is nil; pass &client.Beta.Messages")
-	}
-	if err := params.validate(); err != nil {
-		return nil, fmt.Errorf("toolrunner: %w", err)
-	}
-	set, err := newToolset(tools)
-	if err != nil {
-		return nil, fmt.Errorf("toolrunner: %w", err)
-	}
-	loop, err := newLoop(set, params.Messages)
+	r, set, err := newRunner(messages, tools, params)
 	if err != nil {
 		return nil, err
 	}
-	params.Messages = nil
+	if r.loop, err = newLoop(set, params.Messages); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// newRunner returns a runner that has no loop yet, and its tools.
+func newRunner(messages *anthropic.BetaMessageService, tools []anthropic.BetaTool, params Params) (*Runner, *toolset, error) {
+	if messages == nil {
+		return nil, nil, errors.New("toolrunner: the message service is nil; pass &client.Beta.Messages")
+	}
+	if err := params.validate(); err != nil {
+		return nil, nil, fmt.Errorf("toolrunner: %w", err)
+	}
+	set, err := newToolset(tools)
+	if err != nil {
+		return nil, nil, fmt.Errorf("toolrunner: %w", err)
+	}
 	log := params.Logger
 	if log == nil {
 		log = environmentLogger()
 	}
-	return &Runner{Params: params, messages: messages, loop: loop, log: newRecorder(log)}, nil
+	params.Messages = nil
+	return &Runner{
+		Params: params, messages: messages, log: newRecorder(log),
+		checkpoint: params.Checkpoint, snapshotKey: bytes.Clone(params.SnapshotKey),
+	}, set, nil
 }
 
 // All runs the loop: each turn is handed to the body once its reply is complete;
@@ -98,7 +115,7 @@ func (r *Runner) turns(ctx context.Context, streaming bool) iter.Seq2[*Turn, err
 				yield(nil, err)
 				return
 			}
-			if !r.body(turn, yield) {
+			if !r.body(ctx, turn, yield) {
 				return
 			}
 		}
@@ -107,13 +124,15 @@ func (r *Runner) turns(ctx context.Context, streaming bool) iter.Seq2[*Turn, err
 
 // body gives the loop body control, and stops the turn if it does not return, or
 // does not want to go on.
-func (r *Runner) body(turn *Turn, yield func(*Turn, error) bool) (goOn bool) {
+func (r *Runner) body(ctx context.Context, turn *Turn, yield func(*Turn, error) bool) (goOn bool) {
 	defer func() {
 		if !goOn {
 			turn.stop()
 			r.turn = nil
+			r.touchResults(turn)
 			r.left()
 			r.ended = r.standing(OutcomeStopped)
+			r.saveEnd(ctx)
 		}
 	}()
 	return yield(turn, nil)
@@ -148,6 +167,9 @@ func (r *Runner) advance(ctx context.Context, streaming bool) (*Turn, error) {
 	r.ended = ended
 	if err != nil {
 		r.pause()
+		if failed := (*checkpointError)(nil); !errors.As(err, &failed) {
+			r.saveEnd(ctx)
+		}
 		r.log.end(ctx, ended, r.IterationCount(), r.Usage())
 	}
 	return turn, err
@@ -159,6 +181,7 @@ func (r *Runner) steps(ctx context.Context, streaming bool) (*Turn, Outcome, err
 		r.turn = nil
 		err := turn.finish()
 		turn.over = true
+		r.touchResults(turn)
 		if err != nil {
 			return nil, OutcomeFailed, err
 		}
@@ -169,6 +192,9 @@ func (r *Runner) steps(ctx context.Context, streaming bool) (*Turn, Outcome, err
 		r.mu.Unlock()
 		if s.skipped {
 			r.log.skipped(ctx)
+		}
+		if err := r.save(ctx); err != nil {
+			return nil, OutcomeFailed, err
 		}
 		if s.kind == stepEnd {
 			outcome, err := r.end(s)
@@ -194,9 +220,16 @@ func (r *Runner) steps(ctx context.Context, streaming bool) (*Turn, Outcome, err
 		if err != nil {
 			return nil, OutcomeFailed, err
 		}
-		if turn != nil {
-			return turn, OutcomeRunning, nil
+		if turn == nil {
+			continue
 		}
+		if turn.reply != nil {
+			err = r.save(ctx)
+		}
+		if err != nil {
+			return nil, OutcomeFailed, err
+		}
+		return turn, OutcomeRunning, nil
 	}
 }
 

@@ -93,12 +93,19 @@ type stopRule struct {
 	after   afterReply
 	outcome Outcome // if the run ends here
 	unrun   string  // why calls of such a reply were not run, for the model
+	reason  string  // the stop reason; empty also if there is none
 	code    bool    // code at the server waits for results of its calls, and for nothing else
 }
 
 // ruleFor places each stop reason of the API. One that it does not know ends
 // the run like end_turn.
 func ruleFor(reason anthropic.BetaStopReason) stopRule {
+	rule := ruleOf(reason)
+	rule.reason = string(reason)
+	return rule
+}
+
+func ruleOf(reason anthropic.BetaStopReason) stopRule {
 	switch reason {
 	case anthropic.BetaStopReasonToolUse:
 		return stopRule{after: runCalls, outcome: OutcomeCompleted, unrun: unrunEnded}

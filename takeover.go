@@ -15,6 +15,7 @@ var errNoMessages = errors.New("toolrunner: a takeover leaves no messages; give 
 // opened. Results of calls that have begun stand, should the same calls come
 // back.
 func (l *loop) retract() {
+	l.sequence++
 	if l.inFlight { // its reply will not be recorded, but it counts
 		l.inFlight = false
 		l.iteration++

@@ -43,6 +43,10 @@ type Tool struct {
 	// ReadOnly promises that calls have no side effects: one that was
 	// interrupted may run again.
 	ReadOnly bool
+	// Idempotent promises that a call which runs twice takes effect once: the handler
+	// passes [Call.IdempotencyKey] to whatever has the effect. A call that was
+	// interrupted may then run again, as a ReadOnly one may.
+	Idempotent bool
 	// Exclusive has each call run alone: the calls before it have ended, the
 	// calls after it have not begun.
 	Exclusive bool

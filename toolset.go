@@ -30,6 +30,7 @@ type registered struct {
 	schema     *schema.Input // nil: input is not checked
 	timeout    time.Duration
 	readOnly   bool
+	repeatable bool // a call that was interrupted may run again
 	exclusive  bool
 }
 
@@ -41,6 +42,7 @@ type toolset struct {
 	byName  map[string]*registered
 	changes [][]byte     // blocks of a system message that has not been sent
 	queued  []toolChange // the same, as what they mean
+	version int          // grows with each change
 }
 
 func newToolset(tools []anthropic.BetaTool) (*toolset, error) {
@@ -120,24 +122,28 @@ func (s *toolset) remove(names []string) {
 		s.changes = append(s.changes, append(block, "}}"...))
 		s.queued = append(s.queued, toolChange{name: name})
 	}
+	s.version++
 }
 
 func (s *toolset) queueAddition(name string, definition []byte) {
 	block := append([]byte(`{"type":"tool_addition","tool":{"type":"tool_definition","definition":`), definition...)
 	s.changes = append(s.changes, append(block, "}}"...))
 	s.queued = append(s.queued, toolChange{name: name, add: true})
+	s.version++
 }
 
 // requeue has changes that went out before go out again, ahead of what is queued.
 func (s *toolset) requeue(blocks [][]byte, changes []toolChange) {
 	s.changes = append(blocks, s.changes...)
 	s.queued = append(changes, s.queued...)
+	s.version++
 }
 
 // take returns the queued blocks and forgets them.
 func (s *toolset) take() [][]byte {
 	blocks := s.changes
 	s.changes, s.queued = nil, nil
+	s.version++
 	return blocks
 }
 
@@ -160,6 +166,7 @@ func register(tool anthropic.BetaTool) (*registered, error) {
 			return nil, fmt.Errorf("tool %q: %w", r.name, err)
 		}
 		r.handler, r.timeout, r.readOnly, r.exclusive = own.Handler, own.Timeout, own.ReadOnly, own.Exclusive
+		r.repeatable = own.ReadOnly || own.Idempotent
 		if own.Handler == nil {
 			return nil, fmt.Errorf("tool %q has no Handler", r.name)
 		}

@@ -1,0 +1,136 @@
+package toolrunner
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// What has changed in a run reaches this file; a store that outlives the process
+// has it then.
+
+// Checkpoint keeps what has changed in a run, as Params.Checkpoint. It is called on
+// the goroutine of the runner, one delta at a time, before the first request, after
+// each reply and before its tools run, before a call starts that must not run twice,
+// after each result, after decisions, and at each end. It returns once the delta is
+// safe, as the run goes on then; an error ends the run, and going on with it tries
+// the same again.
+//
+// What was kept in order, one Data after the other, is what [Resume] takes. A delta
+// that is Full begins anew: those before it are not needed any more.
+type Checkpoint func(ctx context.Context, delta Delta) error
+
+// Delta is what has changed in a run since the delta before it, or, if Full, all of
+// it.
+type Delta struct {
+	Run      string // id of the run
+	Sequence int64  // of the state that the delta leads to
+	After    int64  // the sequence of the state before it; 0 for the first of a run
+	Full     bool
+	Data     []byte // as Runner.Snapshot writes it; ends with a line feed
+}
+
+// FileCheckpoint keeps a run in one file: each delta is appended and synced to the
+// disk. A last line that a crash has torn is cut off when the file is opened. One
+// process may have it at a time: it notices when somebody else has written to the
+// file, and fails.
+type FileCheckpoint struct {
+	file     *os.File
+	snapshot []byte
+	size     int64 // of what is known to be whole
+}
+
+// OpenFileCheckpoint opens a file that Append has written, or creates it, readable
+// for its owner only. It returns an error of the file system, or a *[SnapshotError] if there is
+// something else in it, which is left alone. Whether a sealed snapshot is genuine,
+// [Resume] tells.
+func OpenFileCheckpoint(path string) (*FileCheckpoint, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("toolrunner: %w", err)
+	}
+	c := &FileCheckpoint{file: file}
+	if err := c.load(); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	syncFolder(path)
+	return c, nil
+}
+
+// load reads what is whole, and cuts off what is torn.
+func (c *FileCheckpoint) load() error {
+	data, err := io.ReadAll(c.file)
+	if err != nil {
+		return fmt.Errorf("toolrunner: %w", err)
+	}
+	end, err := scanRecords(data, checkVersion)
+	if err != nil {
+		return err
+	}
+	if end == 0 && !isBegun(data) {
+		return snapshotError(nil, "%s holds something else", c.file.Name())
+	}
+	if end < len(data) {
+		if err := c.file.Truncate(int64(end)); err != nil {
+			return fmt.Errorf("toolrunner: %w", err)
+		}
+	}
+	c.size = int64(end)
+	if end > 0 {
+		c.snapshot = data[:end]
+	}
+	return nil
+}
+
+// isBegun reports whether data may be the beginning of a first record.
+func isBegun(data []byte) bool {
+	const head = `{"toolrunner":`
+	data = bytes.TrimRight(data, "\x00")
+	n := min(len(data), len(head))
+	return string(data[:n]) == head[:n]
+}
+
+// syncFolder makes a new file's name safe, where the system can do that.
+func syncFolder(path string) {
+	if folder, err := os.Open(filepath.Dir(path)); err == nil {
+		_ = folder.Sync()
+		_ = folder.Close()
+	}
+}
+
+// Snapshot returns what was in the file when it was opened, for [Resume], or nil if
+// the run has not begun.
+func (c *FileCheckpoint) Snapshot() []byte { return c.snapshot }
+
+// Append is the [Checkpoint].
+func (c *FileCheckpoint) Append(_ context.Context, delta Delta) error {
+	info, err := c.file.Stat()
+	if err != nil {
+		return err
+	}
+	if info.Size() != c.size {
+		return fmt.Errorf("%s has %d bytes and should have %d: somebody else has written to it", c.file.Name(), info.Size(), c.size)
+	}
+	_, err = c.file.WriteAt(delta.Data, c.size)
+	if err == nil {
+		err = c.file.Sync()
+	}
+	if err != nil {
+		return errors.Join(err, c.file.Truncate(c.size))
+	}
+	c.size += int64(len(delta.Data))
+	return nil
+}
+
+// Close closes the file. What Append has returned for is safe without it.
+func (c *FileCheckpoint) Close() error {
+	if err := c.file.Close(); err != nil && !errors.Is(err, fs.ErrClosed) {
+		return err
+	}
+	return nil
+}

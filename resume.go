@@ -1,0 +1,154 @@
+package toolrunner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/anthropics/anthropic-sdk-go/v2"
+)
+
+// The state of a run leaves the process here, and comes back.
+
+// Snapshot returns the state of the run: its messages, the calls of the open turn
+// with their results and decisions, and what counts for its limits. [Resume] takes
+// it, in any process; Params, tools and handlers are not in it. It is JSON, described
+// in docs/snapshot.md, and must be kept byte for byte: it ends with a seal if
+// Params.SnapshotKey is set.
+//
+// The member "run" is the id of the run and the member "sequence" a number that grows
+// with whatever happens to it, so that a store can tell an older snapshot from a
+// newer one. A request that is under way is not in it, and will be sent again.
+//
+// Any goroutine may call it, handlers included, but for a caller that has results in
+// hand ([Turn.Results]): changing those at the same time is a race.
+func (r *Runner) Snapshot() ([]byte, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	rec, _ := r.loop.record(nil, time.Now())
+	data, _, err := r.encode(rec, "")
+	return data, err
+}
+
+// encode returns a record as it is kept, and its seal.
+func (r *Runner) encode(rec *record, before string) (data []byte, mac string, err error) {
+	if data, err = rec.encode(); err != nil {
+		return nil, "", fmt.Errorf("toolrunner: the state of the run cannot be encoded: %w", err)
+	}
+	if len(r.snapshotKey) > 0 {
+		data, mac = seal(data, r.snapshotKey, before)
+	}
+	return append(data, '\n'), mac, nil
+}
+
+// Resume returns a runner for a run that [Runner.Snapshot] has saved, or that a
+// [Checkpoint] has kept: all its deltas in order, from any that is Full. It sends
+// nothing. The run goes on from where it was with the next loop: calls that have
+// their result are not run again, calls that wait for a decision still do, and the
+// others are run. A call that was interrupted runs again if its tool is ReadOnly or
+// Idempotent; otherwise the model reads that whether it took effect is unknown.
+//
+// Params and tools are those of this process and need not be the same:
+// params.Messages must be empty, tools may be new, changed or gone, and definitions keep
+// the order that they had, for the prompt cache. Tools that were added during the run
+// must be among them. Resuming counts as a step: the sequence grows by one.
+//
+// Two runners that are resumed from one snapshot both go on from it, and both run
+// its calls. A store that has the first delta or snapshot of each replace exactly
+// the one it came from refuses the second.
+//
+// It returns the errors of New, and a *[SnapshotError] for a snapshot that is not
+// whole, was tampered with, or needs a tool for a waiting call that is not there.
+func Resume(messages *anthropic.BetaMessageService, tools []anthropic.BetaTool, params Params, snapshot []byte) (*Runner, error) {
+	if len(params.Messages) > 0 {
+		return nil, errors.New("toolrunner: Params.Messages is set; the messages of a resumed run are in its snapshot, so add to them with AppendMessages")
+	}
+	r, set, err := newRunner(messages, tools, params)
+	if err != nil {
+		return nil, err
+	}
+	rec, err := readRecords(snapshot, r.snapshotKey)
+	if err != nil {
+		return nil, err
+	}
+	loop, changed, err := rec.restore(set)
+	if err != nil {
+		return nil, err
+	}
+	if loop.choice = nil; rec.State.Forced {
+		loop.choice = params.forced()
+	}
+	if loop.reply != nil {
+		r.last = &anthropic.BetaMessage{}
+		if err := r.last.UnmarshalJSON(loop.reply); err != nil {
+			return nil, snapshotError(err, "its last reply cannot be decoded")
+		}
+	}
+	r.loop, r.resumed = loop, loop.sequence
+	loop.sequence++
+	r.ended = r.standing(OutcomeStopped)
+	if len(loop.suspended()) > 0 {
+		r.ended = OutcomeSuspended
+	}
+	if len(changed) > 0 {
+		r.log.toolsChanged(context.Background(), changed)
+	}
+	return r, nil
+}
+
+// save has the checkpoint keep what has changed since it was called last.
+func (r *Runner) save(ctx context.Context) (err error) {
+	if r.checkpoint == nil {
+		return nil
+	}
+	r.mu.Lock()
+	if r.saved != nil && r.saved.sequence == r.loop.sequence {
+		r.mu.Unlock()
+		return nil
+	}
+	rec, next := r.loop.record(r.saved, time.Now())
+	r.mu.Unlock()
+	delta := Delta{Run: rec.Run, Sequence: rec.Sequence, After: rec.After, Full: rec.Keep == nil}
+	before := ""
+	if r.saved != nil {
+		before = r.saved.mac
+	} else {
+		delta.After, rec.After = r.resumed, r.resumed
+	}
+	if delta.Data, next.mac, err = r.encode(rec, before); err != nil {
+		return err
+	}
+	if err := r.keep(ctx, delta); err != nil {
+		return &checkpointError{err}
+	}
+	r.saved = next
+	return nil
+}
+
+// keep calls the checkpoint and turns a panic into an error.
+func (r *Runner) keep(ctx context.Context, delta Delta) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = &panicError{value, debug.Stack()}
+		}
+	}()
+	return r.checkpoint(ctx, delta)
+}
+
+// touchResults takes note that a body may have changed the results of its turn.
+func (r *Runner) touchResults(turn *Turn) {
+	if turn.results != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.loop.sequence++
+	}
+}
+
+// saveEnd is save at an end that has an error of its own, or none to return.
+func (r *Runner) saveEnd(ctx context.Context) {
+	if err := r.save(context.WithoutCancel(ctx)); err != nil {
+		r.log.notSaved(ctx, err)
+	}
+}

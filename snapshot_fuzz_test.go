@@ -1,0 +1,77 @@
+package toolrunner
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// checkSnapshot checks that the state of the loop survives being saved: as a whole,
+// and as the deltas since the beginning; and that the sequence tells states apart.
+func (d *drive) checkSnapshot() error {
+	now := time.Time{}
+	rec, _ := d.loop.record(nil, now)
+	whole, err := rec.encode()
+	if err != nil {
+		return err
+	}
+	if d.sequence == d.loop.sequence && !bytes.Equal(whole, d.whole) {
+		return fmt.Errorf("the sequence stays %d, and the state changed from\n%s\nto\n%s", d.sequence, d.whole, whole)
+	}
+	d.sequence, d.whole = d.loop.sequence, whole
+	if d.saved == nil || d.saved.sequence != d.loop.sequence {
+		delta, next := d.loop.record(d.saved, now)
+		data, err := delta.encode()
+		if err != nil {
+			return err
+		}
+		d.deltas, d.saved = append(append(d.deltas, data...), '\n'), next
+	}
+	for name, data := range map[string][]byte{"snapshot": whole, "deltas": d.deltas} {
+		again, err := d.reload(data)
+		if err != nil {
+			return fmt.Errorf("the %s cannot be read: %w\n%s", name, err, data)
+		}
+		if name == "snapshot" && !bytes.Equal(again, whole) {
+			return fmt.Errorf("the %s is read as\n%s\nand was\n%s", name, again, data)
+		}
+	}
+	return nil
+}
+
+// reload returns the state that data is read as, saved again.
+func (d *drive) reload(data []byte) ([]byte, error) {
+	rec, err := readRecords(data, nil)
+	if err != nil {
+		return nil, err
+	}
+	loop, _, err := rec.restore(sameTools(d.loop.tools))
+	if err != nil {
+		return nil, err
+	}
+	if rec.State.Forced {
+		loop.choice = true
+	}
+	again, _ := loop.record(nil, time.Time{})
+	return again.encode()
+}
+
+// sameTools returns the tools of s as they are given to another process.
+func sameTools(s *toolset) *toolset {
+	all := slices.Clone(s.first)
+	for _, name := range slices.Sorted(maps.Keys(s.byName)) {
+		if !slices.ContainsFunc(all, func(r *registered) bool { return r.name == name }) {
+			all = append(all, s.byName[name])
+		}
+	}
+	given := &toolset{first: all, byName: make(map[string]*registered)}
+	for _, r := range all {
+		given.byName[r.name] = r
+	}
+	for name, r := range s.byName {
+		given.byName[name] = r
+	}
+	return given
+}
