@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,9 +16,11 @@ import (
 type agent struct {
 	report *reporter
 	policy *policy
+	spent  toolrunner.Usage // before
 
 	mu    sync.Mutex // guards the rest
 	calls map[string]*callRecord
+	turns int
 	last  string // text of the last reply
 	stop  anthropic.BetaStopReason
 }
@@ -29,7 +33,7 @@ type callRecord struct {
 
 // follow goes with the run to its end.
 func (a *agent) follow(ctx context.Context, runner *toolrunner.Runner) error {
-	a.report.report(requested{time.Now()})
+	a.report.report(waiting{forModel, time.Now()})
 	for turn, err := range runner.AllStreaming(ctx) {
 		if err != nil {
 			return err
@@ -38,7 +42,7 @@ func (a *agent) follow(ctx context.Context, runner *toolrunner.Runner) error {
 		if err := a.report.failed(); err != nil {
 			return err
 		}
-		a.report.report(requested{time.Now()})
+		a.report.report(waiting{forModel, time.Now()})
 	}
 	return nil
 }
@@ -60,13 +64,14 @@ func (a *agent) turn(ctx context.Context, turn *toolrunner.Turn) {
 			a.report.report(blockEnded{})
 		}
 	}
+	a.turns++
 	a.last, a.stop = turn.Text(), turn.StopReason
 	a.report.report(replied{n, string(turn.StopReason), a.last, turn.Usage.InputTokens, turn.Usage.OutputTokens})
 	calls := turn.Calls()
 	results, err := turn.Results(ctx)
 	for i, call := range calls {
 		if err != nil {
-			a.end(call, callCancelled, "")
+			a.end(call, a.withoutResult(call, err), "")
 			continue
 		}
 		a.settle(call, results[i])
@@ -117,6 +122,20 @@ func (a *agent) settle(call *toolrunner.Call, result *toolrunner.Result) {
 		became = callNotRun
 	}
 	a.end(call, became, contentText(result.Content))
+}
+
+// withoutResult returns what became of a call whose turn has come to no results.
+func (a *agent) withoutResult(call *toolrunner.Call, err error) outcome {
+	suspended := (*toolrunner.SuspendedError)(nil)
+	switch {
+	case a.policy.denied[call.ID]:
+		return callDenied
+	case !errors.As(err, &suspended):
+		return callCancelled
+	case slices.ContainsFunc(suspended.Calls, func(c *toolrunner.Call) bool { return c.ID == call.ID }):
+		return callSuspended
+	}
+	return callNotRun
 }
 
 // end tells what became of a call, once.

@@ -25,15 +25,20 @@ type asker struct {
 	typed  func() <-chan string // lines; closed when there will be none any more
 	report *reporter
 	always func(tool string) // takes note of a tool that is to run for good
+	later  bool              // a call may wait
 }
 
 // ask shows all of a call and waits for what the user says to it.
 func (a *asker) ask(ctx context.Context, call *toolrunner.Call) (d toolrunner.Decision, err error) {
 	a.report.alone(asked{}, func() {
 		name := cleanLine(call.Name, longInput)
+		choices := "[y]es, [n]o REASON, [a]lways " + name
+		if a.later {
+			choices += ", [s]uspend"
+		}
 		note(a.w, "%s\n%s", a.paint(bold, "Run "+name+"?"), showInput(call.Input))
 		for understood := false; !understood && err == nil; {
-			note(a.w, "[y]es, [n]o REASON, [a]lways %s: ", name)
+			note(a.w, "%s: ", choices)
 			var line string
 			if line, err = a.line(ctx); err == nil {
 				d, understood = a.understand(call.Name, line)
@@ -67,6 +72,8 @@ func (a *asker) understand(tool, line string) (toolrunner.Decision, bool) {
 		return toolrunner.Deny(strings.TrimSpace(rest)), true
 	case "y", "yes":
 		return toolrunner.Allow(), rest == ""
+	case "s", "suspend":
+		return toolrunner.Suspend(), rest == "" && a.later
 	case "a", "always":
 		if rest == "" || rest == tool {
 			a.always(tool)

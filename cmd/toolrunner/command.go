@@ -92,7 +92,7 @@ func exitCode(stderr io.Writer, name string, err error) int {
 		note(stderr, "toolrunner %s: interrupted\n", name)
 		return exitInterrupted
 	}
-	note(stderr, "toolrunner %s: %v\n", name, err)
+	note(stderr, "toolrunner %s: %s\n", name, explainError(err))
 	return exitFailed
 }
 

@@ -16,12 +16,22 @@ type event interface {
 }
 
 type runStarted struct {
-	Model string   `json:"model"`
-	Tools []string `json:"tools"`
+	Model   string   `json:"model"`
+	Tools   []string `json:"tools"`
+	Resumed bool     `json:"resumed"` // from a file
 }
 
-// requested says that the model is asked, or will be next.
-type requested struct{ begin time.Time }
+// waiting says what the run waits for from now on.
+type waiting struct {
+	what  string
+	begin time.Time
+}
+
+const (
+	forServers = "starting the MCP servers"
+	forModel   = "waiting for the model"
+	forTheEnd  = "ending the tools"
+)
 
 type turnStarted struct {
 	Turn int `json:"turn"`
@@ -75,6 +85,7 @@ const (
 	callDenied    outcome = "denied"
 	callNotRun    outcome = "not_run"   // its input is invalid, or there is no such tool
 	callCancelled outcome = "cancelled" // the run ended before it did
+	callSuspended outcome = "suspended" // it waits for the user to decide
 )
 
 type callEnded struct {
@@ -118,7 +129,7 @@ type runEnded struct {
 type tick struct{ now time.Time }
 
 func (runStarted) kind() string    { return "run_started" }
-func (requested) kind() string     { return "" }
+func (waiting) kind() string       { return "" }
 func (turnStarted) kind() string   { return "turn_started" }
 func (textAdded) kind() string     { return "text" }
 func (thinkingAdded) kind() string { return "thinking" }

@@ -12,7 +12,7 @@ import (
 func examples() []event {
 	input := json.RawMessage(`{"path":"a.txt"}`)
 	return []event{
-		runStarted{"claude-sonnet-5-5", []string{"read", "notes__find"}},
+		runStarted{"claude-sonnet-5-5", []string{"read", "notes__find"}, false},
 		turnStarted{1},
 		thinkingAdded{1, "Which file?"},
 		textAdded{1, "Let me look."},

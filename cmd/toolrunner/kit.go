@@ -11,7 +11,7 @@ import (
 type kit struct {
 	tools    []anthropic.BetaTool
 	readOnly map[string]bool // by name
-	sessions []session
+	servers  []connection
 }
 
 // open opens the tools that the options name. The kit is to be closed, also
@@ -22,7 +22,7 @@ func (k *kit) open(ctx context.Context, o *runOptions, servers []server, r *repo
 		return err
 	}
 	var err error
-	if k.sessions, err = connect(ctx, servers, r); err != nil {
+	if k.servers, err = connect(ctx, servers, r); err != nil {
 		return err
 	}
 	return k.addServers(ctx, r)
@@ -31,7 +31,7 @@ func (k *kit) open(ctx context.Context, o *runOptions, servers []server, r *repo
 // close ends the servers and what the tools have left running.
 func (k *kit) close() {
 	agenttoolset.CloseAll(k.tools)
-	closeAll(k.sessions)
+	disconnect(k.servers)
 }
 
 // names returns the names of the tools.

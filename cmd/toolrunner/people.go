@@ -14,14 +14,13 @@ type people struct {
 	out, err io.Writer
 	screen   screen
 
-	written  part      // what was printed last
-	inLine   bool      // the text has not ended its line
-	shown    bool      // the line about what takes long is there
-	replies  bool      // the model is at work, and has not begun to write
-	thinking bool      // what it has sent is thinking
-	since    time.Time // when the model was asked
-	running  []running
-	noted    time.Duration // the next age of a call that is told where lines stay
+	written part      // what was printed last
+	inLine  bool      // the text has not ended its line
+	shown   bool      // the line about what takes long is there
+	waits   string    // what the run waits for; nothing while text comes
+	since   time.Time // when it began to
+	running []running
+	noted   time.Duration // the next age of a call that is told where lines stay
 }
 
 // screen is what the streams are connected to.
@@ -64,17 +63,17 @@ func newPeople(term *terminal, hidden *secrets) *people {
 
 func (p *people) print(e event) error {
 	switch e := e.(type) {
-	case requested:
-		p.replies, p.thinking, p.since = true, false, e.begin
+	case waiting:
+		p.waits, p.since = e.what, e.begin
 	case thinkingAdded:
-		p.thinking = true
+		p.waits = "the model thinks"
 	case textAdded:
 		return p.text(e.Text)
 	case blockEnded:
-		p.replies = true
+		p.waits = forModel
 		return p.endText()
 	case replied:
-		p.replies = false
+		p.waits = ""
 		return p.endText()
 	case callStarted:
 		p.running = append(p.running, running{e.ID, callLabel(e.Name, e.Input), e.Begin, ""})
@@ -103,7 +102,7 @@ func (p *people) text(text string) error {
 	if text == "" {
 		return nil
 	}
-	p.replies = false
+	p.waits = ""
 	if err := p.begin(theText); err != nil {
 		return err
 	}
@@ -181,17 +180,14 @@ func (p *people) tick(now time.Time) error {
 
 // busy returns what the run waits for, and since when.
 func (p *people) busy() (string, time.Time) {
-	switch n := len(p.running); {
-	case n > 1:
-		return fmt.Sprintf("%d calls, the first of them %s", n, p.running[0].label), p.running[0].begin
-	case n == 1:
-		return strings.TrimSpace(p.running[0].label + "  " + p.running[0].said), p.running[0].begin
-	case p.replies && p.thinking:
-		return "the model thinks", p.since
-	case p.replies:
-		return "waiting for the model", p.since
+	if len(p.running) == 0 {
+		return p.waits, p.since
 	}
-	return "", time.Time{}
+	first := p.running[0]
+	if n := len(p.running); n > 1 {
+		return fmt.Sprintf("%d calls, the first of them %s", n, first.label), first.begin
+	}
+	return strings.TrimSpace(first.label + "  " + first.said), first.begin
 }
 
 // noteLong is tick where lines cannot be taken back.

@@ -49,7 +49,7 @@ func (p *people) callLine(e callEnded) string {
 	switch e.Outcome {
 	case callOK:
 		look = green
-	case callCancelled:
+	case callCancelled, callSuspended:
 		look = dim
 	default:
 	}

@@ -78,7 +78,7 @@ func TestPeopleReadWhatHappens(t *testing.T) {
 		},
 		{
 			"the model takes long", both,
-			[]event{requested{noon}, at(2 * time.Second), thinkingAdded{1, "hm"}, at(3 * time.Second), textAdded{1, "a"}, at(9 * time.Second)},
+			[]event{waiting{forModel, noon}, at(2 * time.Second), thinkingAdded{1, "hm"}, at(3 * time.Second), textAdded{1, "a"}, at(9 * time.Second)},
 			wipe + "… waiting for the model  2s" + wipe + "… the model thinks  3s" + wipe + "a", "",
 		},
 		{

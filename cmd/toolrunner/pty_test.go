@@ -214,25 +214,77 @@ func unanswered() (toolrunnertest.Reply, <-chan struct{}) {
 	}), ask
 }
 
+func TestSuspendedCallsAreDecidedOnLater(t *testing.T) {
+	const later = "[y]es, [n]o REASON, [a]lways write, [s]uspend: "
+	file := filepath.Join(t.TempDir(), "run.json")
+	server := toolrunnertest.NewServer(t, writes("a", "b"), toolrunnertest.Text("Done.").Expect(
+		toolrunnertest.HasResult("toolu_a", "not that one"), toolrunnertest.HasResult("toolu_b", "")))
+	y := sit(t, server, nil, "Write.", "-tools", "write", "-session", file)
+	for range 2 {
+		y.sees(later)
+		y.types("s\n")
+	}
+	y.sees("suspended ")
+	y.sees("suspended ")
+	y.sees("the run waits for you to decide on 2 calls; go on with -session " + file)
+	y.leaves(exitStopped)
+
+	y = sit(t, server, nil, "-tools", "write", "-session", file)
+	y.sees("  file_path: a\r\n")
+	y.sees(later)
+	y.types("no not that one\n")
+	y.sees("denied ")
+	y.sees("  file_path: b\r\n")
+	y.sees(later)
+	y.types("y\n")
+	y.sees("ok ")
+	y.sees("Done.")
+	y.leaves(exitOK)
+}
+
+// interruptions are the ways to interrupt. What the program writes at once after a
+// key was pressed may be lost: the terminal throws away what waits to be shown.
+var interruptions = []struct {
+	name      string
+	interrupt func(*typist)
+	shown     bool // what the program writes then
+}{
+	{"a key", func(y *typist) { y.types("\x03") }, false},
+	{"a signal", func(y *typist) { _ = y.command.Process.Signal(os.Interrupt) }, true},
+	{"another signal", func(y *typist) { _ = y.command.Process.Signal(syscall.SIGTERM) }, true},
+}
+
 func TestInterruptEndsTheRun(t *testing.T) {
-	never, ask := unanswered()
-	y := sit(t, toolrunnertest.NewServer(t, never), nil, "Wait.")
-	<-ask
-	y.types("\x03")
-	y.sees("interrupted: ending the run; interrupt again to end at once\r\n")
-	y.sees("interrupted: 0 turns, 0 calls,")
-	y.leaves(exitInterrupted)
+	for _, by := range interruptions {
+		t.Run(by.name, func(t *testing.T) {
+			never, ask := unanswered()
+			y := sit(t, toolrunnertest.NewServer(t, never), nil, "Wait.")
+			<-ask
+			by.interrupt(y)
+			if by.shown {
+				y.sees("interrupted: ending the run; interrupt again to end at once\r\n")
+				y.sees("interrupted: 0 turns, 0 calls,")
+			}
+			y.leaves(exitInterrupted)
+		})
+	}
 }
 
 func TestInterruptEndsAQuestion(t *testing.T) {
-	y := sit(t, toolrunnertest.NewServer(t, writes("a")), nil, "Write.", "-tools", "write")
-	y.sees(question)
-	y.types("\x03")
-	y.sees("cancelled ")
-	y.sees("interrupted: 1 turn, 1 call,")
-	y.leaves(exitInterrupted)
-	if _, err := os.Stat(filepath.Join(y.command.Dir, "a")); err == nil {
-		t.Error("the file was written")
+	for _, by := range interruptions {
+		t.Run(by.name, func(t *testing.T) {
+			y := sit(t, toolrunnertest.NewServer(t, writes("a")), nil, "Write.", "-tools", "write")
+			y.sees(question)
+			by.interrupt(y)
+			if by.shown {
+				y.sees("cancelled ")
+				y.sees("interrupted: 1 turn, 1 call,")
+			}
+			y.leaves(exitInterrupted)
+			if _, err := os.Stat(filepath.Join(y.command.Dir, "a")); err == nil {
+				t.Error("the file was written")
+			}
+		})
 	}
 }
 

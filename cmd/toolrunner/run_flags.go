@@ -16,7 +16,7 @@ import (
 
 const runAbout = `Sends PROMPT to the model, runs the tools that it calls, and prints its answer as it
 comes. Without PROMPT the prompt is read from stdin; with PROMPT and -, what stdin
-holds follows it. The key of the API is taken from the environment as the SDK takes
+holds follows it; with -session a run that has begun may go on without one. The key of the API is taken from the environment as the SDK takes
 it: ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN or a profile.
 
 The answer goes to stdout. Stderr gets a line for each call and, in the end, what
@@ -25,16 +25,18 @@ terminal; where there is none, it is denied, unless -yes or -allow says otherwis
 Interrupting cancels the run; interrupting once more ends the process.
 
 Exit codes: 0 the model has answered; 1 the run failed; 2 the arguments make no
-sense; 3 the run ended early: a limit was reached, or the reply was cut off or
-refused; 130 it was interrupted.
+sense; 3 the run ended early: a limit was reached, the reply was cut off or
+refused, or calls are suspended; 130 it was interrupted.
 
 docs/cli.md in github.com/toolrunner/toolrunner has the format of -mcp, the events
 of -json, and more.`
 
 // runOptions are the arguments of the subcommand run.
 type runOptions struct {
-	prompt string
-	stdin  bool // what it holds follows the prompt
+	prompt  string
+	given   bool   // there is one, or stdin is named
+	stdin   bool   // what it holds follows the prompt
+	session string // the file
 
 	model, system string
 	maxTokens     int64
@@ -72,6 +74,7 @@ func parseRun(term *terminal, args []string) (*runOptions, error) {
 	flags.BoolVar(&o.yes, "yes", false, "run every call without asking, except for those that -deny names")
 	flags.Func("allow", "run calls of tools whose names match one of these `patterns` without asking: 'files__*,bash'", addPatterns(&o.allow))
 	flags.Func("deny", "deny calls of tools whose names match one of these `patterns`, whatever else is said", addPatterns(&o.deny))
+	flags.StringVar(&o.session, "session", "", "keep the run in this `file`, and go on with the one that is in it")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object per event on stdout, for scripts")
 	operands, err := parse(term, flags, runAbout, args, 2)
 	if err != nil {
@@ -86,7 +89,7 @@ func parseRun(term *terminal, args []string) (*runOptions, error) {
 
 // check takes the operands, and says which option makes no sense.
 func (o *runOptions) check(operands []string) error {
-	o.stdin = len(operands) == 0
+	o.given = len(operands) > 0
 	prompts := 0
 	for _, operand := range operands {
 		switch {
@@ -141,9 +144,13 @@ func addPatterns(patterns *[]string) func(string) error {
 	}
 }
 
-// readPrompt adds to the prompt what stdin holds, if it is to.
-func (o *runOptions) readPrompt(term *terminal) error {
-	if o.stdin {
+// readPrompt adds to the prompt what stdin holds, if it is to. A run that has begun
+// may go on without one.
+func (o *runOptions) readPrompt(term *terminal, begun bool) error {
+	if !o.given && begun {
+		return nil
+	}
+	if o.stdin || !o.given {
 		if _, ok := columns(term.in); ok && o.prompt == "" {
 			note(term.err, "toolrunner run: give a prompt, or pipe one in; \"toolrunner help run\" tells more\n")
 			return errUsage

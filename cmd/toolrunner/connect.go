@@ -19,8 +19,8 @@ import (
 
 // A server is connected to; its tools go into the kit.
 
-// session is a server that has been connected to.
-type session struct {
+// connection is a server that has been connected to.
+type connection struct {
 	*mcp.ClientSession
 
 	server string
@@ -33,7 +33,7 @@ const (
 
 // connect connects to all servers at once. If one fails, the error names it, and
 // the others are returned all the same.
-func connect(ctx context.Context, servers []server, r *reporter) ([]session, error) {
+func connect(ctx context.Context, servers []server, r *reporter) ([]connection, error) {
 	connected := make([]*mcp.ClientSession, len(servers))
 	failed := make([]error, len(servers))
 	var starting sync.WaitGroup
@@ -41,13 +41,13 @@ func connect(ctx context.Context, servers []server, r *reporter) ([]session, err
 		starting.Go(func() { connected[i], failed[i] = servers[i].connect(ctx, r) })
 	}
 	starting.Wait()
-	var sessions []session
+	var all []connection
 	for i, s := range connected {
 		if failed[i] == nil {
-			sessions = append(sessions, session{s, servers[i].name})
+			all = append(all, connection{s, servers[i].name})
 		}
 	}
-	return sessions, errors.Join(failed...)
+	return all, errors.Join(failed...)
 }
 
 // connect starts the server, if it is a process, and shakes hands with it.
@@ -78,7 +78,7 @@ func (s *server) connect(ctx context.Context, r *reporter) (*mcp.ClientSession, 
 
 // addServers adds the tools of the servers, each under the name of its server.
 func (k *kit) addServers(ctx context.Context, r *reporter) error {
-	for _, s := range k.sessions {
+	for _, s := range k.servers {
 		tools, err := toolrunnermcp.Tools(ctx, s.ClientSession, toolrunnermcp.Options{
 			Prefix:   prefix(s.server),
 			Reserved: k.names(),
@@ -109,10 +109,10 @@ func prefix(server string) string {
 	return legal[:min(len(legal), most)] + "__"
 }
 
-// closeAll ends all sessions at once. How one ends interests nobody any more.
-func closeAll(sessions []session) {
+// disconnect ends all connections at once. How one ends interests nobody any more.
+func disconnect(connections []connection) {
 	var ending sync.WaitGroup
-	for _, s := range sessions {
+	for _, s := range connections {
 		ending.Go(func() { _ = s.Close() })
 	}
 	ending.Wait()
