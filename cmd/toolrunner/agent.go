@@ -18,11 +18,12 @@ type agent struct {
 	policy *policy
 	spent  toolrunner.Usage // before
 
-	mu    sync.Mutex // guards the rest
-	calls map[string]*callRecord
 	turns int
-	last  string // text of the last reply
-	stop  anthropic.BetaStopReason
+	last  string                   // text of the last reply
+	stop  anthropic.BetaStopReason // of the last reply
+
+	mu    sync.Mutex // guards the rest: handlers end on goroutines of their own
+	calls map[string]*callRecord
 }
 
 // callRecord is what is known of a call.

@@ -133,9 +133,14 @@ func showValue(value json.RawMessage) string {
 
 const nobodyThere = "no user is there to ask in this run; go on without it"
 
-// askNobody denies a call where there is no terminal.
+// askNobody denies calls where there is no terminal, and says so once for a tool.
 func askNobody(r *reporter) toolrunner.Approver {
+	noted := make(map[string]bool)
 	return func(_ context.Context, call *toolrunner.Call) (toolrunner.Decision, error) {
+		if noted[call.Name] {
+			return toolrunner.Deny(nobodyThere), nil
+		}
+		noted[call.Name] = true
 		r.report(warned{fmt.Sprintf("%s is denied, as there is no terminal to ask at; -yes or -allow %s runs it", call.Name, call.Name)})
 		return toolrunner.Deny(nobodyThere), nil
 	}
