@@ -10,25 +10,35 @@ import (
 
 // results runs what is left to run of calls, and hands out their results.
 func (r *Runner) results(ctx context.Context, calls []*Call) ([]*Result, error) {
-	r.mu.Lock()
-	waiting := r.loop.waiting()
-	r.mu.Unlock()
 	if len(calls) == 0 {
 		return nil, nil
 	}
-	if err := r.runCalls(ctx, waiting); err != nil {
-		return nil, err
+	for { // again if calls were decided on in between
+		waiting, results, err := r.handOut(calls)
+		if len(waiting) == 0 {
+			return results, err
+		}
+		if err := r.runCalls(ctx, waiting); err != nil {
+			return nil, err
+		}
 	}
+}
+
+// handOut returns the results of calls, or the calls that are to run before.
+func (r *Runner) handOut(calls []*Call) (waiting []*openCall, results []*Result, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if suspended := r.loop.suspended(); len(suspended) > 0 {
-		return nil, &SuspendedError{r.publicAll(suspended)}
+	if waiting = r.loop.waiting(); len(waiting) > 0 {
+		return waiting, nil, nil
 	}
-	results := make([]*Result, len(calls))
+	if suspended := r.loop.suspended(); len(suspended) > 0 {
+		return nil, nil, &SuspendedError{r.publicAll(suspended)}
+	}
+	results = make([]*Result, len(calls))
 	for i, call := range calls {
 		r.loop.hand(call.ID, &results[i])
 	}
-	return results, nil
+	return nil, results, nil
 }
 
 // runCalls runs the calls that may be run, and answers those that cannot.
@@ -51,7 +61,7 @@ func (r *Runner) runCalls(ctx context.Context, calls []*openCall) error {
 			call:    public,
 			prepare: func() (plan, bool) { return r.prepareCall(ctx, call, public) },
 			started: func(p plan) bool {
-				if failed != nil || !r.start(call, p) {
+				if failed != nil || !r.start(call, public, p) {
 					return false
 				}
 				if failed = r.saveStart(ctx, call, p); failed != nil {
@@ -98,16 +108,14 @@ func (r *Runner) prepareCall(ctx context.Context, call *openCall, public *Call) 
 		r.log.notFound(ctx, public, available)
 		r.answer(call, notFound(call.use))
 		return plan{}, false
-	case tool.schema != nil && r.Params.Validate != ValidateOff:
-		if r.Params.Validate == ValidateLenient {
-			public.Input = tool.schema.Unwrap(public.Input)
-		}
-		if err := tool.schema.Check(public.Input); err != nil {
-			r.log.refused(ctx, public, err)
-			r.answer(call, failedResult(nil, err))
-			return plan{}, false
-		}
 	}
+	input, err := r.fitted(tool, public.Input)
+	if err != nil {
+		r.log.refused(ctx, public, err)
+		r.answer(call, failedResult(nil, err))
+		return plan{}, false
+	}
+	public.Input = input
 	public.ReadOnly, public.unchecked = tool.readOnly, r.Params.Validate == ValidateOff
 	return plan{wrap(tool.handler, r.Params.Middleware), tool.timeout, tool.exclusive, tool.repeatable}, true
 }
@@ -117,18 +125,19 @@ func (r *Runner) prepareCall(ctx context.Context, call *openCall, public *Call) 
 func (r *Runner) lookup(call *openCall, public *Call) (tool *registered, available []string, waiting bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	public.Input = call.input()
+	public.Input, public.decided = call.input(), call.decided
 	if tool = r.toolOf(call); tool == nil {
 		available = r.loop.tools.names(r.loop.history.changes, r.loop.queue.changes)
 	}
 	return tool, available, call.state == callWaiting
 }
 
-// start reports whether a call still waits for its tool, which then is to run.
-func (r *Runner) start(call *openCall, p plan) bool {
+// start reports whether a call still waits for its tool, which then is to run with
+// the input that public has.
+func (r *Runner) start(call *openCall, public *Call, p plan) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.loop.started(call, p.repeat)
+	return call.decided == public.decided && r.loop.started(call, p.repeat)
 }
 
 func (r *Runner) answer(call *openCall, result *Result) {

@@ -70,6 +70,8 @@ func Suspend() Decision { return Decision{} }
 // For binds the decision to the tool and the input of call, so that
 // [Runner.Decide] refuses it for a call that has the same id and differs in one of
 // them. It is for decisions that travel: the call is what was shown to who decided.
+// It may have gone through encoding/json, which changes space and escapes of the
+// input, and nothing else.
 func (d Decision) For(call *Call) Decision {
 	d.made = &madeFor{call.Name, bytes.Clone(call.written())}
 	return d
@@ -95,8 +97,9 @@ func (d Decision) check(use toolUse) error {
 		if m.name != use.name {
 			return fmt.Errorf("it was made on a call of the tool %q, and this is one of %q", m.name, use.name)
 		}
-		if !bytes.Equal(m.input, use.written()) {
-			return fmt.Errorf("it was made on the input %.200s, and this call has %.200s", m.input, use.written())
+		made, has := plainInput(m.input), plainInput(use.written())
+		if from := difference(made, has); !bytes.Equal(made, has) {
+			return fmt.Errorf("it was made on another input, which differs from byte %d on: there it has %.200q, and this call has %.200q", from, made[from:], has[from:])
 		}
 	}
 	if d.kind == allowInput {
@@ -105,6 +108,28 @@ func (d Decision) check(use toolUse) error {
 		}
 	}
 	return nil
+}
+
+// sameInput reports whether two inputs are the same to every reader: they have the
+// same keys in the same order, the same digits, and the same characters.
+func sameInput(a, b []byte) bool { return bytes.Equal(plainInput(a), plainInput(b)) }
+
+// plainInput returns input without what encoding/json may change on the way: space,
+// and which characters of HTML are escaped.
+func plainInput(input []byte) []byte {
+	if plain, err := json.Marshal(json.RawMessage(input)); err == nil {
+		return plain
+	}
+	return input
+}
+
+// difference returns where a and b are different.
+func difference(a, b []byte) int {
+	at := 0
+	for at < len(a) && at < len(b) && a[at] == b[at] {
+		at++
+	}
+	return at
 }
 
 // denial is the result of a call that was denied.

@@ -1,7 +1,6 @@
 package toolrunner
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"runtime/debug"
@@ -30,8 +29,16 @@ func (r *Runner) Pending() []*Call {
 // [AllowInput] that the tool would not take; nothing has then changed.
 func (r *Runner) Decide(callID string, d Decision) error {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.decide(callID, d)
+	err := r.decide(callID, d)
+	var logged *Call
+	if err == nil {
+		logged = r.loop.openCall(callID).public()
+	}
+	r.mu.Unlock()
+	if err == nil {
+		r.log.decided(context.Background(), logged, d)
+	}
+	return err
 }
 
 // decide is called with the lock held.
@@ -43,13 +50,14 @@ func (r *Runner) decide(callID string, d Decision) error {
 	if call == nil {
 		return fail("no call with that id is open; open are: %s", namesOf(r.loop.open))
 	}
-	if tool := r.toolOf(call); tool != nil && tool.schema != nil && d.kind == allowInput && r.Params.Validate != ValidateOff {
-		input := bytes.Clone(d.input)
-		if r.Params.Validate == ValidateLenient {
-			input = tool.schema.Unwrap(input)
-		}
-		if err := tool.schema.Check(input); err != nil {
+	if d.kind == allowInput {
+		tool := r.toolOf(call)
+		input, err := r.fitted(tool, d.input)
+		if err != nil {
 			return fail("%v", err)
+		}
+		if own, err := r.fitted(tool, call.use.written()); err == nil && sameInput(input, own) {
+			d.kind = allow
 		}
 	}
 	if err := r.loop.decide(call, d); err != nil {
@@ -91,6 +99,17 @@ func (r *Runner) publicAll(calls []*openCall) []*Call {
 	return all
 }
 
+// fitted returns input as the handler of a tool gets it, or why it does not.
+func (r *Runner) fitted(tool *registered, input []byte) ([]byte, error) {
+	if tool == nil || tool.schema == nil || r.Params.Validate == ValidateOff {
+		return input, nil
+	}
+	if r.Params.Validate == ValidateLenient {
+		input = tool.schema.Unwrap(input)
+	}
+	return input, tool.schema.Check(input)
+}
+
 // toolOf returns the tool that answers a call, or nil. The lock is held.
 func (r *Runner) toolOf(call *openCall) *registered {
 	if call.use.toolset != "" {
@@ -101,38 +120,53 @@ func (r *Runner) toolOf(call *openCall) *registered {
 
 // ask has each call that can run decided on before any of them does.
 func (r *Runner) ask(ctx context.Context, calls []*openCall) error {
-	if r.Params.Approve == nil {
-		return nil
-	}
 	for _, call := range calls {
 		r.mu.Lock()
-		public, decided := r.public(call), call.decided
+		public := r.public(call)
 		r.mu.Unlock()
-		if decided {
+		approver := r.Params.Approve // which may change it
+		if approver == nil || public.decided {
 			continue
 		}
 		if _, ok := r.prepareCall(ctx, call, public); !ok {
 			continue
 		}
-		logged := *public // the approver may change its own
-		d, err := approve(ctx, r.Params.Approve, public)
-		if ended := contextError(ctx); ended != nil {
-			return ended
-		}
-		if err != nil {
-			return fmt.Errorf("toolrunner: no decision on the call %q of %s: %w", call.use.id, call.use.name, err)
-		}
-		r.mu.Lock()
-		if call.state == callWaiting && !call.decided { // otherwise somebody was faster
-			err = r.decide(call.use.id, d)
-		}
-		r.mu.Unlock()
-		if err != nil {
+		if err := contextError(ctx); err != nil {
 			return err
 		}
-		r.log.decided(ctx, &logged, d)
+		if err := r.askOne(ctx, approver, call, public); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// askOne has an approver decide on a call.
+func (r *Runner) askOne(ctx context.Context, approver Approver, call *openCall, public *Call) error {
+	logged := *public // the approver may change its own
+	public.refusal = func(input []byte) error {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		_, err := r.fitted(r.toolOf(call), input)
+		return err
+	}
+	d, err := approve(ctx, approver, public)
+	if ended := contextError(ctx); ended != nil {
+		return ended
+	}
+	if err != nil {
+		return fmt.Errorf("toolrunner: no decision on the call %q of %s: %w", call.use.id, call.use.name, err)
+	}
+	r.mu.Lock()
+	open := call.state == callWaiting && !call.decided // otherwise somebody was faster
+	if open {
+		err = r.decide(call.use.id, d)
+	}
+	r.mu.Unlock()
+	if open && err == nil {
+		r.log.decided(ctx, &logged, d)
+	}
+	return err
 }
 
 // approve calls an approver and turns a panic into an error: without an answer

@@ -259,6 +259,7 @@ func TestGuideNamesWhatThereIs(t *testing.T) {
 		"HistoryError":          reflect.TypeFor[toolrunner.HistoryError](),
 		"IncompleteStreamError": reflect.TypeFor[toolrunner.IncompleteStreamError](),
 		"Params":                reflect.TypeFor[toolrunner.Params](),
+		"Decision":              reflect.TypeFor[toolrunner.Decision](),
 		"ReplyError":            reflect.TypeFor[toolrunner.ReplyError](),
 		"Result":                reflect.TypeFor[toolrunner.Result](),
 		"Runner":                reflect.TypeFor[toolrunner.Runner](),

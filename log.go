@@ -201,7 +201,7 @@ func (l recorder) finished(ctx context.Context, call *Call, c completion) {
 	l.LogAttrs(ctx, level, text, attrs...) //nolint:sloglint // one of three constants
 }
 
-// decided reports what an approver has decided on a call.
+// decided reports what was decided on a call, by an approver or by Decide.
 func (l recorder) decided(ctx context.Context, call *Call, d Decision) {
 	if !l.Enabled(ctx, slog.LevelInfo) {
 		return

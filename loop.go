@@ -344,12 +344,12 @@ func (l *loop) fail() {
 
 // view returns the messages as they would go on from here: with the results of
 // a turn that has some, and with the follow-ups. A turn whose calls have not
-// begun is left open.
+// begun is left open, unless one of them is not to run as the model made it.
 func (l *loop) view() []message {
 	messages := l.history.messages
 	begun := false
 	for _, call := range l.open {
-		begun = begun || call.state > callWaiting || call.state == callSuspended
+		begun = begun || call.state > callWaiting || call.state == callSuspended || call.decision.kind == allowInput
 	}
 	if begun && !l.held() {
 		messages = append(slices.Clip(messages), l.results())

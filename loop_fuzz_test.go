@@ -49,6 +49,7 @@ type drive struct {
 	sent    [][]byte             // the last request's messages
 	calls   map[string]*openCall // all that were handed out, by id
 	settled map[string]string    // by id: why a call must not be handed out again
+	waiting map[*openCall]bool   // that were suspended
 
 	saved    *saved // where the reader of the deltas is
 	deltas   []byte // all of them
@@ -59,7 +60,7 @@ type drive struct {
 func newDrive(input []byte) *drive {
 	return &drive{
 		script: &script{entropy: &entropy{input}},
-		calls:  make(map[string]*openCall), settled: make(map[string]string),
+		calls:  make(map[string]*openCall), settled: make(map[string]string), waiting: make(map[*openCall]bool),
 	}
 }
 
@@ -98,9 +99,11 @@ func (d *drive) run() error {
 
 // event makes one thing happen.
 func (d *drive) event() error {
-	switch d.script.below(8) {
+	switch d.script.below(9) {
 	case 0:
 		return d.follow()
+	case 8:
+		return d.decideOnOne(d.loop.open)
 	case 1:
 		d.changeTools()
 		return nil
@@ -136,7 +139,7 @@ func (d *drive) state() string {
 		fmt.Fprintf(&b, "%s\n", m.raw)
 	}
 	for _, call := range d.loop.open {
-		fmt.Fprintf(&b, "%s %d %s\n", call.use.id, call.state, call.block)
+		fmt.Fprintf(&b, "%s %d %v %s\n", call.use.id, call.state, call.decided, call.block)
 	}
 	fmt.Fprint(&b, d.loop.news, d.loop.ended, d.loop.inFlight, d.loop.iteration, len(d.loop.history.open), len(d.loop.queue.open))
 	return b.String()
@@ -151,7 +154,7 @@ func (d *drive) changeTools() {
 		return
 	}
 	d.note("add %s", name)
-	d.loop.tools.add(&registered{name: name, definition: []byte(`{"name":"` + name + `","input_schema":{"type":"object"}}`)})
+	d.loop.tools.add(&registered{name: name, repeatable: name == "pure", definition: []byte(`{"name":"` + name + `","input_schema":{"type":"object"}}`)})
 }
 
 // step takes the next step.
@@ -195,6 +198,9 @@ func (d *drive) runCalls(calls []*openCall) error {
 			return fmt.Errorf("two calls have the id %q", id)
 		}
 		d.calls[id] = call
+		if err := d.checkDecided(call); err != nil {
+			return err
+		}
 		if public := call.public(); public.ID != id || !json.Valid(public.Input) || public.Input[0] != '{' {
 			return fmt.Errorf("call %q is handed out as %+v", id, public)
 		}
@@ -220,6 +226,13 @@ func (d *drive) runCalls(calls []*openCall) error {
 		case 3:
 			d.loop.started(call, true)
 			d.changeTools()
+		case 4: // by an approver, or by another goroutine
+			if err := d.decideOnOne(calls); err != nil {
+				return err
+			}
+		}
+		if call.state == callSuspended {
+			continue
 		}
 		if call.state == callAnswered { // by a follow-up
 			continue
@@ -237,6 +250,9 @@ func (d *drive) send() error {
 		return err
 	}
 	if err := d.checkPrefix(); err != nil {
+		return err
+	}
+	if err := d.checkNobodyWaits(); err != nil {
 		return err
 	}
 	for d.script.below(4) == 3 {
@@ -278,7 +294,12 @@ func (d *drive) end() error {
 		if err == nil {
 			err = d.check()
 		}
-		if err != nil || s.kind == stepEnd {
+		if err == nil && s.kind == stepEnd && s.outcome == OutcomeSuspended {
+			err = d.decideOnAll(s.calls)
+		} else if s.kind == stepEnd {
+			return err
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -340,62 +361,4 @@ func requestBody(l *loop) ([]byte, error) {
 		return nil, err
 	}
 	return body.Bytes(), nil
-}
-
-// check checks what must hold whenever the caller has control.
-func (d *drive) check() error {
-	for i, was := range d.kept {
-		if is := d.loop.history.messages[i].raw; !bytes.Equal(is, was) {
-			return fmt.Errorf("message %d of the history changed from %s to %s", i, was, is)
-		}
-	}
-	for _, m := range d.loop.history.messages[len(d.kept):] {
-		d.kept = append(d.kept, bytes.Clone(m.raw))
-	}
-	if err := d.checkSnapshot(); err != nil {
-		return err
-	}
-	before := d.state()
-	view := d.loop.view()
-	shown := decodeMessages(view)
-	for i, m := range view {
-		if again, err := encodeParam(shown[i]); err != nil || !sameJSON(again, m.raw) {
-			return fmt.Errorf("message %s is shown as %s (%w)", m.raw, again, err)
-		}
-		if again, err := json.Marshal(shown[i]); err != nil || !sameJSON(again, m.raw) {
-			return fmt.Errorf("message %s is encoded by the SDK as %s (%w)", m.raw, again, err)
-		}
-	}
-	if after := d.state(); after != before {
-		return fmt.Errorf("looking at the messages changed the loop from\n%s\nto\n%s", before, after)
-	}
-	return d.checkContinuation(shown)
-}
-
-// checkContinuation checks that a conversation that begins with messages can go on.
-func (d *drive) checkContinuation(messages []anthropic.BetaMessageParam) error {
-	l, err := newLoop(fuzzTools(), messages)
-	if err != nil {
-		return fmt.Errorf("the history cannot be continued: %w\n%s", err, encodeAll(messages))
-	}
-	if d.loop.held() && len(d.loop.open) > 0 {
-		return nil // that the turn was paused cannot be seen from outside
-	}
-	s := l.step(limits{})
-	if s.kind == stepRun {
-		for _, call := range s.calls {
-			if why := d.settled[call.use.id]; why != "" {
-				return fmt.Errorf("a continued conversation runs call %q again: it %s", call.use.id, why)
-			}
-			l.answer(call, TextResult("").encode(call.use), nil)
-		}
-		s = l.step(limits{})
-	}
-	if s.kind != stepSend {
-		return fmt.Errorf("a continued conversation takes step %d", s.kind)
-	}
-	if err := d.checkRequest(l); err != nil {
-		return fmt.Errorf("continued: %w", err)
-	}
-	return nil
 }

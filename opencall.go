@@ -60,9 +60,6 @@ func (l *loop) decide(c *openCall, d Decision) error {
 	if err := d.check(c.use); err != nil {
 		return err
 	}
-	if d.kind == allowInput && sameJSON(d.input, c.use.written()) {
-		d = Allow()
-	}
 	c.decided, c.decision = d.kind != suspend, d
 	l.touch(c)
 	switch d.kind {
@@ -87,7 +84,7 @@ func (c *openCall) answer() []byte {
 	case callAnswered:
 		return c.sent()
 	case callStarted:
-		return ErrorResult(unrunInterrupted).encode(c.use)
+		return c.decision.annotated(ErrorResult(unrunInterrupted)).encode(c.use)
 	case callWaiting:
 		return ErrorResult(unrunStopped).encode(c.use)
 	case callSuspended:
@@ -129,7 +126,10 @@ func (c *openCall) input() []byte {
 
 // public returns the call as handlers see it.
 func (c *openCall) public() *Call {
-	call := &Call{ID: c.use.id, Name: c.use.name, Input: c.input(), Iteration: c.iteration, reply: c.reply, original: c.use.written()}
+	call := &Call{
+		ID: c.use.id, Name: c.use.name, Input: c.input(), Iteration: c.iteration,
+		reply: c.reply, original: c.use.written(), decided: c.decided,
+	}
 	_ = call.Block.UnmarshalJSON(c.use.raw) // it was read before
 	return call
 }

@@ -19,8 +19,9 @@ import (
 // another loop over All begin the next one.
 //
 // A Runner serves one goroutine at a time; loop bodies may call any of its
-// methods. AppendMessages, Messages, AddTools, AddToolParams, RemoveTools and
-// RemoveToolsByNames may be called from any goroutine, handlers included.
+// methods. AppendMessages, Messages, AddTools, AddToolParams, RemoveTools,
+// RemoveToolsByNames, Pending and Decide may be called from any goroutine, handlers
+// included.
 //
 // While the caller has control, the history is one that the API accepts once the
 // next request goes out: calls that a run leaves unanswered are answered first.
@@ -165,6 +166,9 @@ func (r *Runner) RunToCompletion(ctx context.Context) (*anthropic.BetaMessage, e
 func (r *Runner) advance(ctx context.Context, streaming bool) (*Turn, error) {
 	turn, ended, err := r.steps(ctx, streaming)
 	r.ended = ended
+	if ended == OutcomeFailed && errors.Is(err, ErrDone) { // of another runner, by way of the caller's code
+		err = fmt.Errorf("toolrunner: the run failed: %v", err) //nolint:errorlint // this one has not ended so
+	}
 	if err != nil {
 		r.pause()
 		if failed := (*checkpointError)(nil); !errors.As(err, &failed) {
@@ -240,7 +244,9 @@ func (r *Runner) end(s step) (Outcome, error) {
 	}
 	r.limit = s.limit
 	if s.outcome == OutcomeSuspended {
-		return s.outcome, &SuspendedError{r.Pending()}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return s.outcome, &SuspendedError{r.publicAll(s.calls)}
 	}
 	return s.outcome, cmp.Or(r.takeOutputError(s.outcome), ErrDone)
 }

@@ -186,15 +186,21 @@ func rawsOfMessages(messages []message) []json.RawMessage {
 
 // save returns the call as it is saved.
 func (c *openCall) save() savedCall {
-	s := savedCall{ID: c.use.id, State: callStates[c.state], Iteration: c.iteration, Reply: c.reply, Repeat: c.repeat, Unrun: c.unrun}
+	s := savedCall{ID: c.use.id, State: callStates[c.state], Iteration: c.iteration, Reply: c.reply}
 	if c.decided {
 		s.Decision = c.decision.String()
 	}
 	if c.decision.kind == allowInput {
 		s.Input = c.decision.input
 	}
-	if c.state == callAnswered {
+	switch c.state {
+	case callUnrun:
+		s.Unrun = c.unrun
+	case callStarted:
+		s.Repeat = c.repeat
+	case callAnswered:
 		s.Result = c.sent()
+	case callSuspended, callWaiting:
 	}
 	return s
 }

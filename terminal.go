@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 )
 
 // A call reaches a person at a terminal; their decision leaves it.
@@ -21,7 +22,7 @@ import (
 //	e {"a": 1}     allow with another input
 //	s              suspend
 //
-// Anything else is asked again. Control characters in what the model wrote are
+// Anything else is asked again, and so is input that the tool would not take. Control characters in what the model wrote are
 // shown as escapes. The end of in is an error, so nothing runs that nobody has seen.
 //
 // One approver may serve several runners, which take turns. A read that is under way
@@ -58,6 +59,11 @@ func (t *terminal) ask(ctx context.Context, call *Call) (Decision, error) {
 			return Decision{}, fmt.Errorf("no answer could be read: %w", err)
 		}
 		d, complaint := parseAnswer(line)
+		if d.kind == allowInput && call.refusal != nil {
+			if err := call.refusal(d.input); err != nil {
+				complaint = fmt.Sprintf("The tool does not take that: %s.", printable(err.Error()))
+			}
+		}
 		if complaint == "" {
 			return d, nil
 		}
@@ -82,7 +88,7 @@ func parseAnswer(line string) (d Decision, complaint string) {
 		}
 	case "e", "edit":
 		if _, err := readObject([]byte(rest)); err != nil {
-			return d, fmt.Sprintf("That is not a JSON object: %v.", err)
+			return d, fmt.Sprintf("That is not a JSON object: %s.", printable(err.Error()))
 		}
 		return AllowInput(json.RawMessage(rest)), ""
 	}
@@ -110,7 +116,9 @@ func printable(text string) string {
 			b.WriteRune(r)
 			continue
 		}
-		fmt.Fprintf(&b, "\\u%04x", r)
+		for _, unit := range utf16.AppendRune(nil, r) {
+			fmt.Fprintf(&b, "\\u%04x", unit)
+		}
 	}
 	return b.String()
 }

@@ -181,12 +181,13 @@ func (t *Turn) finish() error {
 // order of Calls: those that ran earlier as well. The slice and the results are the
 // caller's to change: what its elements are when the body is over is what is sent.
 // Another call in the same body returns the same slice. A nil element changes
-// nothing. There are none
-// for a reply without calls, and after a takeover. The Err of a failed one is why
-// it failed: the private cause, or what its text says.
+// nothing. There are none for a reply without calls, and after a takeover. The Err
+// of a failed one is why it failed: the private cause, or what its text says.
 //
 // If ctx ends, what has finished by then is kept, and the error says why it
-// ended. It returns [ErrTurnOver] after the loop body.
+// ended. If calls wait for a decision, the others have run and the error is a
+// *[SuspendedError]; after [Runner.Decide] another call runs the rest. It returns
+// [ErrTurnOver] after the loop body.
 func (t *Turn) Results(ctx context.Context) ([]*Result, error) {
 	if t.over {
 		return nil, ErrTurnOver
