@@ -59,7 +59,7 @@ func (a *agent) decidePending(ctx context.Context, runner *toolrunner.Runner) er
 		if err != nil {
 			return err
 		}
-		if err := runner.Decide(call.ID, d); err != nil {
+		if err := runner.Decide(call.ID, d); err != nil { //nolint:contextcheck // nothing is sent
 			return err
 		}
 		if a.policy.denied[call.ID] {
