@@ -23,7 +23,7 @@ func runDemo(ctx context.Context, term *terminal, args []string) error {
 	fast := flags.Bool("fast", false, "do not type, and do not slow the tools down")
 	live := flags.Bool("live", false, "talk to the real API")
 	model := flags.String("model", anthropic.ModelClaudeSonnet5_5, "model for -live")
-	if err := parse(term, flags, demoAbout, args); err != nil {
+	if _, err := parse(term, flags, demoAbout, args, 0); err != nil {
 		return err
 	}
 	if *live {

@@ -71,8 +71,8 @@ func TestDemoEndsWhenItIsInterrupted(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		out := &trap{text: "[2] daylight", spring: cancel}
 		var errs bytes.Buffer
-		if code := run(ctx, []string{"demo"}, nil, out, &errs, noEnv()); code != exitFailed {
-			t.Errorf("exit code = %d, want %d", code, exitFailed)
+		if code := run(ctx, []string{"demo"}, nil, out, &errs, noEnv()); code != exitInterrupted {
+			t.Errorf("exit code = %d, want %d", code, exitInterrupted)
 		}
 		if got, want := errs.String(), "toolrunner demo: interrupted\n"; got != want {
 			t.Errorf("stderr = %q, want %q", got, want)

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -26,17 +25,15 @@ func runMock(ctx context.Context, term *terminal, args []string) error {
 	flags := flag.NewFlagSet("mock FILE", flag.ContinueOnError)
 	addr := flags.String("addr", "127.0.0.1:0", "address to listen at")
 	once := flags.Bool("once", false, "end when every reply has been used, or at the first request that goes wrong")
-	var file string
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		file, args = args[0], args[1:]
-	}
-	if err := parse(term, flags, mockAbout, args); err != nil {
+	files, err := parse(term, flags, mockAbout, args, 1)
+	if err != nil {
 		return err
 	}
-	if file == "" {
-		note(term.err, "toolrunner mock: name the file of the script first\n")
+	if len(files) == 0 {
+		note(term.err, "toolrunner mock: name the file of the script\n")
 		return errUsage
 	}
+	file := files[0]
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return err

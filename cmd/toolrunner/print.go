@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"strconv"
 	"strings"
@@ -23,6 +22,14 @@ const (
 	green style = "32"
 	cyan  style = "36"
 )
+
+// paint returns text that looks so.
+func (s style) paint(text string) string {
+	if s == plain || text == "" {
+		return text
+	}
+	return fmt.Sprintf("\x1b[%sm%s\x1b[0m", s, text)
+}
 
 // paper writes text that is wrapped to the width of the terminal, and keeps no
 // more of it back than a word.
@@ -57,15 +64,14 @@ func wantsColours(w io.Writer, env func(string) string) bool {
 	if force := env("CLICOLOR_FORCE"); force != "" && force != "0" {
 		return true
 	}
-	file, ok := w.(*os.File)
-	if !ok || env("TERM") == "dumb" {
+	if env("TERM") == "dumb" {
 		return false
 	}
 	if runtime.GOOS == "windows" && cmp.Or(env("WT_SESSION"), env("TERM")) == "" {
 		return false
 	}
-	info, err := file.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	_, ok := columns(w)
+	return ok
 }
 
 // line ends the line before and begins one with lead; what does not fit goes under
@@ -127,8 +133,8 @@ func (p *paper) flush() {
 
 func (p *paper) put(look style, text string) {
 	p.column += utf8.RuneCountInString(text)
-	if p.colours && look != plain {
-		text = fmt.Sprintf("\x1b[%sm%s\x1b[0m", look, text)
+	if p.colours {
+		text = look.paint(text)
 	}
 	if _, err := io.WriteString(p.w, text); p.err == nil {
 		p.err = err

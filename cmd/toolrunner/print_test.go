@@ -2,40 +2,11 @@ package main
 
 import (
 	"bytes"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
 )
-
-func TestColoursAreForTerminalsWhoseUserWantsThem(t *testing.T) {
-	device, err := os.Open(os.DevNull) // a character device, as a terminal is
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer device.Close()
-	tests := []struct {
-		name string
-		env  func(string) string
-		want bool
-	}{
-		{"a terminal", noEnv("TERM", "xterm"), true},
-		{"NO_COLOR", noEnv("TERM", "xterm", "NO_COLOR", "1"), false},
-		{"an empty NO_COLOR", noEnv("TERM", "xterm", "NO_COLOR", ""), true},
-		{"a dumb terminal", noEnv("TERM", "dumb"), false},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := wantsColours(device, tt.env); got != tt.want {
-				t.Errorf("wantsColours = %t, want %t", got, tt.want)
-			}
-		})
-	}
-	if wantsColours(&bytes.Buffer{}, noEnv("TERM", "xterm")) {
-		t.Error("wantsColours of a buffer = true, want false")
-	}
-}
 
 func TestColoursMayBeForced(t *testing.T) {
 	tests := []struct {

@@ -78,12 +78,12 @@ func TestTheAgentToolsetRuns(t *testing.T) {
 		if err := json.Unmarshal(srv.Requests()[1].ToolResult(id(i)), &result); err != nil {
 			t.Fatal(err)
 		}
-		text := ""
+		var text strings.Builder
 		for _, c := range result.Content {
-			text += c.Text
+			text.WriteString(c.Text)
 		}
-		if result.IsError != call.failed || !strings.Contains(text, call.want) {
-			t.Errorf("%s(%s) = %q, failed %v; want %q in it, failed %v", call.tool, call.input, text, result.IsError, call.want, call.failed)
+		if result.IsError != call.failed || !strings.Contains(text.String(), call.want) {
+			t.Errorf("%s(%s) = %q, failed %v; want %q in it, failed %v", call.tool, call.input, text.String(), result.IsError, call.want, call.failed)
 		}
 	}
 	if got, err := os.ReadFile(filepath.Join(dir, "new.txt")); err != nil || string(got) != "fresh" {

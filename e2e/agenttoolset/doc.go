@@ -1,3 +1,2 @@
-// Package agenttoolset tests the runner with the agent toolset of the SDK. It is a
-// module of its own because the toolset needs one that nobody else does.
+// Package agenttoolset tests the runner with the agent toolset of the SDK.
 package agenttoolset
