@@ -29,29 +29,34 @@ func (r *Runner) results(ctx context.Context, calls []*Call) ([]*Result, error) 
 
 // runCalls runs the calls that can be run, and answers those that cannot.
 func (r *Runner) runCalls(ctx context.Context, calls []*openCall) error {
-	jobs := make([]job, len(calls))
+	jobs := make([]*job, len(calls))
 	for i, call := range calls {
-		public := call.public()
-		logged := *public // the handler may change its own
-		jobs[i] = job{
-			call:    public,
-			prepare: func() (plan, bool) { return r.prepareCall(ctx, call, public) },
-			started: func(p plan) bool {
-				if !r.start(call, p) {
-					return false
-				}
-				r.log.started(ctx, &logged)
-				return true
-			},
-			finished: func(c completion) {
-				r.log.finished(ctx, &logged, c)
-				if c.result != nil {
-					r.answer(call, c.result)
-				}
-			},
-		}
+		jobs[i] = r.job(ctx, call)
 	}
-	return dispatch(ctx, jobs, cmp.Or(r.Params.MaxConcurrency, defaultConcurrency))
+	return newDispatcher(cmp.Or(r.Params.MaxConcurrency, defaultConcurrency)).run(ctx, jobs)
+}
+
+// job returns what runs a call, and takes its result.
+func (r *Runner) job(ctx context.Context, call *openCall) *job {
+	public := call.public()
+	logged := *public // the handler may change its own
+	return &job{
+		call:    public,
+		prepare: func() (plan, bool) { return r.prepareCall(ctx, call, public) },
+		started: func(p plan) bool {
+			if !r.start(call, p) {
+				return false
+			}
+			r.log.started(ctx, &logged)
+			return true
+		},
+		finished: func(c completion) {
+			r.log.finished(ctx, &logged, c)
+			if c.result != nil {
+				r.answer(call, c.result)
+			}
+		},
+	}
 }
 
 // prepareCall looks up what runs a call. It reports false if there is nothing to
