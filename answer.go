@@ -1,8 +1,8 @@
 package toolrunner
 
 import (
-	"cmp"
 	"context"
+	"slices"
 )
 
 // A step that runs calls reaches this file; the loop gets their results.
@@ -29,11 +29,13 @@ func (r *Runner) results(ctx context.Context, calls []*Call) ([]*Result, error) 
 
 // runCalls runs the calls that can be run, and answers those that cannot.
 func (r *Runner) runCalls(ctx context.Context, calls []*openCall) error {
-	jobs := make([]*job, len(calls))
-	for i, call := range calls {
-		jobs[i] = r.job(ctx, call)
+	var jobs []*job
+	for _, call := range calls {
+		if !call.running { // it began while the reply streamed
+			jobs = append(jobs, r.job(ctx, call))
+		}
 	}
-	return newDispatcher(cmp.Or(r.Params.MaxConcurrency, defaultConcurrency)).run(ctx, jobs)
+	return r.takeCalls().run(ctx, jobs)
 }
 
 // job returns what runs a call, and takes its result.
@@ -47,15 +49,14 @@ func (r *Runner) job(ctx context.Context, call *openCall) *job {
 			if !r.start(call, p) {
 				return false
 			}
-			r.log.started(ctx, &logged)
+			r.log.started(ctx, &logged, call.early)
 			return true
 		},
 		finished: func(c completion) {
 			r.log.finished(ctx, &logged, c)
-			if c.result != nil {
-				r.answer(call, c.result)
-			}
+			r.end(call, c.result)
 		},
+		wanted: func() bool { return slices.Contains(r.loop.open, call) },
 	}
 }
 
@@ -65,6 +66,8 @@ func (r *Runner) prepareCall(ctx context.Context, call *openCall, public *Call) 
 	tool, available, waiting := r.lookup(call)
 	switch {
 	case !waiting: // a follow-up has answered it
+		return plan{}, false
+	case call.early && !r.goesEarly(call, tool):
 		return plan{}, false
 	case tool == nil:
 		r.log.notFound(ctx, public, available)
@@ -103,6 +106,16 @@ func (r *Runner) start(call *openCall, p plan) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.loop.started(call, p.repeat)
+}
+
+// end takes what a call that ran came back with, or nil if it was interrupted.
+func (r *Runner) end(call *openCall, result *Result) {
+	if result != nil {
+		r.answer(call, result)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.loop.returned(call)
 }
 
 func (r *Runner) answer(call *openCall, result *Result) {

@@ -39,7 +39,7 @@ var concepts = [][]string{
 	{"request.go"},
 	{"accumulate.go", "stream.go"},
 	{"redact.go", "log.go"},
-	{"turn.go", "exchange.go", "answer.go", "conversation.go", "runner.go"},
+	{"turn.go", "exchange.go", "eager.go", "answer.go", "conversation.go", "runner.go"},
 }
 
 const (

@@ -23,6 +23,7 @@ type job struct {
 	prepare  func() (plan, bool)
 	started  func(plan) bool  // called before the handler is, which is not if it reports false
 	finished func(completion) // called with what became of the call
+	wanted   func() bool      // whether the open turn has the call
 
 	cancel   context.CancelCauseFunc // of one that runs
 	unwanted bool                    // nobody waits for its result
@@ -142,6 +143,29 @@ func (d *dispatcher) judge(c completion) {
 func (d *dispatcher) cancel(cause error) {
 	for _, j := range d.running {
 		j.cancel(cause)
+	}
+}
+
+// drop cancels the jobs that run and whose results nobody waits for. What they do
+// then does not count.
+func (d *dispatcher) drop(unwanted func(*job) bool) {
+	for _, j := range d.running {
+		if unwanted(j) {
+			j.unwanted = true
+			j.cancel(errUnwanted)
+		}
+	}
+}
+
+func everyJob(*job) bool { return true }
+
+// end drops all jobs, and returns when each has finished or was left behind.
+func (d *dispatcher) end() {
+	d.waiting = nil
+	d.drop(everyJob)
+	for len(d.running) > 0 {
+		<-d.wake
+		d.collect()
 	}
 }
 

@@ -94,6 +94,7 @@
 //	redact.go        records without secrets
 //	turn.go          what a loop body sees and may do
 //	exchange.go      a request, and the turn that it brings
+//	eager.go         calls that run while their reply streams
 //	answer.go        the calls of a turn, and their results
 //	conversation.go  what a caller may see and do beside the turns
 //	runner.go        the loop with its I/O

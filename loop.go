@@ -42,6 +42,7 @@ type loop struct {
 	queue   history // follow-ups that wait for the results of the open turn
 	tools   *toolset
 	open    []*openCall // for history.open, one by one
+	early   []*openCall // calls of the reply under way, which may run before it is complete
 	usage   Usage
 
 	rule      stopRule    // of the last reply
@@ -147,15 +148,15 @@ func (l *loop) leave() {
 // mark takes note of where a takeover goes back to.
 func (l *loop) mark() { l.sent = sentState{l.history, len(l.open), l.rule} }
 
-// waiting returns the calls to run. A call that was interrupted is among them
-// only if it may run again.
+// waiting returns the calls to run, and those that run. A call that was
+// interrupted is among them only if it may run again.
 func (l *loop) waiting() []*openCall {
 	var calls []*openCall
 	for _, call := range l.open {
-		if call.state == callStarted && call.repeat {
+		if call.state == callStarted && call.repeat && !call.running {
 			call.state = callWaiting
 		}
-		if call.state == callWaiting {
+		if call.state == callWaiting || call.running {
 			calls = append(calls, call)
 		}
 	}
@@ -253,8 +254,8 @@ func (l *loop) flushToolChanges() {
 
 // receive records a reply to the request under way.
 func (l *loop) receive(r *reply) {
-	l.inFlight = false
-	l.dropped = nil
+	early := l.early
+	l.inFlight, l.early, l.dropped = false, nil, nil
 	l.iteration++
 	l.container = cmp.Or(r.container, l.container)
 	l.rule = ruleFor(anthropic.BetaStopReason(r.stopReason))
@@ -265,9 +266,10 @@ func (l *loop) receive(r *reply) {
 	}
 	state := callUnrun
 	if l.rule.after == runCalls {
-		state = callWaiting
+		state, l.dropped = callWaiting, early
 	}
 	l.openCalls(state, l.rule.unrun)
+	l.dropped = early
 	for id, result := range r.failed {
 		if call := l.openCall(id); call != nil && call.state == callWaiting {
 			l.answer(call, result.encode(call.use), nil)
@@ -296,6 +298,7 @@ func (l *loop) lookup(name string) *registered {
 // fail ends the request under way without a reply.
 func (l *loop) fail() {
 	l.inFlight = false
+	l.dropEarly()
 	l.compact.fail()
 }
 
@@ -307,8 +310,12 @@ func (l *loop) started(call *openCall, repeat bool) bool {
 		return false
 	}
 	call.state, call.repeat = callStarted, repeat
+	call.running = call.early // the others have returned when the next step is asked for
 	return true
 }
+
+// returned reports that the handler of a call has returned, or was left behind.
+func (l *loop) returned(call *openCall) { call.running = false }
 
 // answer reports the result of a call. The first one counts.
 func (l *loop) answer(call *openCall, block []byte, cause error) {
@@ -334,7 +341,7 @@ func (l *loop) view() []message {
 	messages := l.history.messages
 	begun := false
 	for _, call := range l.open {
-		begun = begun || call.state > callWaiting
+		begun = begun || call.state > callWaiting && !call.early
 	}
 	if begun && !l.held() {
 		messages = append(slices.Clip(messages), l.results())

@@ -32,7 +32,8 @@ type Runner struct {
 
 	mu     sync.Mutex // guards the loop, whose steps never call user code
 	loop   *loop
-	turn   *Turn // the last one that was handed out
+	eager  *eager // nil unless calls may run while a reply streams
+	turn   *Turn  // the last one that was handed out
 	last   *anthropic.BetaMessage
 	ended  Outcome
 	output error // what parsing the final reply failed with
@@ -109,6 +110,7 @@ func (r *Runner) body(turn *Turn, yield func(*Turn, error) bool) (goOn bool) {
 	defer func() {
 		if !goOn {
 			turn.stop()
+			r.endEager()
 			r.turn = nil
 			r.left()
 			r.ended = r.standing(OutcomeStopped)
@@ -154,12 +156,17 @@ func (r *Runner) advance(ctx context.Context, streaming bool) (*Turn, error) {
 	return nil, err
 }
 
-func (r *Runner) steps(ctx context.Context, streaming bool) (*Turn, error) {
-	if turn := r.turn; turn != nil {
+func (r *Runner) steps(ctx context.Context, streaming bool) (turn *Turn, err error) {
+	defer func() {
+		if turn == nil {
+			r.endEager()
+		}
+	}()
+	if last := r.turn; last != nil {
 		r.turn = nil
-		err := turn.finish()
-		turn.over = true
-		if err != nil {
+		err := last.finish()
+		last.over = true
+		if err := cmp.Or(err, r.eager.err()); err != nil {
 			return nil, err
 		}
 	}
@@ -180,6 +187,9 @@ func (r *Runner) steps(ctx context.Context, streaming bool) (*Turn, error) {
 		if err := contextError(ctx); err != nil {
 			r.lost()
 			return nil, err
+		}
+		if s.kind != stepRun { // no call of the turn before runs beside the next one
+			r.endEager()
 		}
 		switch s.kind {
 		case stepRun:

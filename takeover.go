@@ -25,11 +25,8 @@ func (l *loop) retract() {
 		}
 	}
 	open := min(l.sent.open, len(l.open))
-	for _, call := range l.open[open:] {
-		if call.state > callWaiting {
-			l.dropped = append(l.dropped, call)
-		}
-	}
+	l.drop(l.open[open:])
+	l.dropEarly()
 	l.history, l.open, l.rule = l.sent.history, l.open[:open], l.sent.rule
 }
 

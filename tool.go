@@ -41,7 +41,7 @@ type Tool struct {
 	// failed result. Zero: none.
 	Timeout time.Duration
 	// ReadOnly promises that calls have no side effects: one that was
-	// interrupted may run again.
+	// interrupted may run again, and one may start early ([Params].EagerTools).
 	ReadOnly bool
 	// Exclusive has each call run alone: the calls before it have ended, the
 	// calls after it have not begun.
