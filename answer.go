@@ -1,9 +1,9 @@
 package toolrunner
 
 import (
-	"cmp"
 	"context"
 	"errors"
+	"slices"
 )
 
 // A step that runs calls reaches this file; the loop gets their results.
@@ -13,73 +13,82 @@ func (r *Runner) results(ctx context.Context, calls []*Call) ([]*Result, error) 
 	if len(calls) == 0 {
 		return nil, nil
 	}
-	for { // again if calls were decided on in between
-		waiting, results, err := r.handOut(calls)
-		if len(waiting) == 0 {
-			return results, err
-		}
+	for {
+		r.mu.Lock()
+		waiting := r.loop.waiting()
+		r.mu.Unlock()
 		if err := r.runCalls(ctx, waiting); err != nil {
 			return nil, err
+		}
+		if results, done, err := r.handOut(calls); done {
+			return results, err
 		}
 	}
 }
 
-// handOut returns the results of calls, or the calls that are to run before.
-func (r *Runner) handOut(calls []*Call) (waiting []*openCall, results []*Result, err error) {
+// handOut returns the results of calls. It reports false if some were decided on
+// since the others ran, and are to run.
+func (r *Runner) handOut(calls []*Call) (results []*Result, done bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if waiting = r.loop.waiting(); len(waiting) > 0 {
-		return waiting, nil, nil
+	if len(r.loop.waiting()) > 0 {
+		return nil, false, nil
 	}
 	if suspended := r.loop.suspended(); len(suspended) > 0 {
-		return nil, nil, &SuspendedError{r.publicAll(suspended)}
+		return nil, true, &SuspendedError{r.publicAll(suspended)}
 	}
 	results = make([]*Result, len(calls))
 	for i, call := range calls {
 		r.loop.hand(call.ID, &results[i])
 	}
-	return nil, results, nil
+	return results, true, nil
 }
 
 // runCalls runs the calls that may be run, and answers those that cannot.
 func (r *Runner) runCalls(ctx context.Context, calls []*openCall) error {
+	r.mu.Lock()
+	r.loop.comeToCalls()
+	r.mu.Unlock()
 	if err := r.save(ctx); err != nil { // the reply, if the body had it first
 		return err
 	}
 	if err := errors.Join(r.ask(ctx, calls), r.save(ctx)); err != nil {
 		return err
 	}
-	var failed error // of a checkpoint
-	jobs := make([]job, len(calls))
-	r.mu.Lock()
-	publics := r.publicAll(calls)
-	r.mu.Unlock()
-	for i, call := range calls {
-		public := publics[i]
-		logged := *public // the handler may change its own
-		jobs[i] = job{
-			call:    public,
-			prepare: func() (plan, bool) { return r.prepareCall(ctx, call, public) },
-			started: func(p plan) bool {
-				if failed != nil || !r.start(call, public, p) {
-					return false
-				}
-				if failed = r.saveStart(ctx, call, p); failed != nil {
-					return false
-				}
-				r.log.started(ctx, &logged)
-				return true
-			},
-			finished: func(c completion) {
-				r.log.finished(ctx, &logged, c)
-				if c.result != nil {
-					r.answer(call, call.decision.annotated(c.result))
-					failed = cmp.Or(failed, r.save(context.WithoutCancel(ctx)))
-				}
-			},
+	var jobs []*job
+	for _, call := range calls {
+		if !call.running { // it began while the reply streamed
+			jobs = append(jobs, r.job(ctx, call))
 		}
 	}
-	return cmp.Or(dispatch(ctx, jobs, cmp.Or(r.Params.MaxConcurrency, defaultConcurrency)), failed)
+	return r.takeCalls().run(ctx, jobs)
+}
+
+// job returns what runs a call, and takes its result.
+func (r *Runner) job(ctx context.Context, call *openCall) *job {
+	r.mu.Lock()
+	public := r.public(call)
+	r.mu.Unlock()
+	logged := *public // the handler may change its own
+	return &job{
+		call:    public,
+		prepare: func() (plan, bool) { return r.prepareCall(ctx, call, public) },
+		started: func(p plan) (bool, error) {
+			if !r.start(call, public, p) {
+				return false, nil
+			}
+			if err := r.saveStart(ctx, call, p); err != nil {
+				return false, err
+			}
+			r.log.started(ctx, &logged, call.early)
+			return true, nil
+		},
+		finished: func(c completion) error {
+			r.log.finished(ctx, &logged, c)
+			return r.finish(ctx, call, c.result)
+		},
+		wanted: func() bool { return slices.Contains(r.loop.open, call) },
+	}
 }
 
 // saveStart has the checkpoint keep that a call starts which must not run twice. If
@@ -103,6 +112,8 @@ func (r *Runner) prepareCall(ctx context.Context, call *openCall, public *Call) 
 	tool, available, waiting := r.lookup(call, public)
 	switch {
 	case !waiting: // a follow-up has answered it, or a decision has
+		return plan{}, false
+	case call.early && !r.goesEarly(call, tool):
 		return plan{}, false
 	case tool == nil:
 		r.log.notFound(ctx, public, available)
@@ -138,6 +149,21 @@ func (r *Runner) start(call *openCall, public *Call, p plan) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return call.decided == public.decided && r.loop.started(call, p.repeat)
+}
+
+// finish takes what a call that ran came back with, or nil if it was interrupted,
+// and has the checkpoint keep it if its reply is complete.
+func (r *Runner) finish(ctx context.Context, call *openCall, result *Result) error {
+	if result != nil {
+		r.answer(call, call.decision.annotated(result))
+	}
+	r.mu.Lock()
+	r.loop.returned(call)
+	r.mu.Unlock()
+	if result == nil || call.early {
+		return nil
+	}
+	return r.save(context.WithoutCancel(ctx))
 }
 
 func (r *Runner) answer(call *openCall, result *Result) {

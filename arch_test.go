@@ -41,7 +41,7 @@ var concepts = [][]string{
 	{"request.go"},
 	{"accumulate.go", "stream.go"},
 	{"redact.go", "log.go"},
-	{"turn.go", "exchange.go", "ask.go", "answer.go", "conversation.go", "resume.go", "runner.go"},
+	{"turn.go", "exchange.go", "ask.go", "eager.go", "answer.go", "conversation.go", "resume.go", "runner.go"},
 }
 
 const (

@@ -8,11 +8,13 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/option"
 
 	"github.com/toolrunner/toolrunner"
+	"github.com/toolrunner/toolrunner/toolrunnertest"
 )
 
 // canned is a transport that reads each request and answers it from memory, so
@@ -127,4 +129,41 @@ func textStream(size int) []byte {
 	event("message_delta", `{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":9}}`)
 	event("message_stop", `{"type":"message_stop"}`)
 	return s.Bytes()
+}
+
+// BenchmarkEager measures a turn whose reply makes three calls, one after the other,
+// and then goes on for a while: 32 events, 20 ms apart. Each call takes 300 ms. With
+// EagerTools the turn takes as long as the slower of reply and tools.
+func BenchmarkEager(b *testing.B) {
+	for _, eager := range []bool{false, true} {
+		b.Run(fmt.Sprintf("eager %v", eager), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				srv := toolrunnertest.New(
+					toolrunnertest.Message(
+						toolrunnertest.Call("a", "look", `{}`), toolrunnertest.Call("b", "look", `{}`), toolrunnertest.Call("c", "look", `{}`),
+						toolrunnertest.Say(strings.Repeat("so ", 48)),
+					).StopReason("tool_use").Chunk(9).Trickle(20*time.Millisecond),
+					toolrunnertest.Text("done"))
+				client := srv.Client()
+				params := asking("go")
+				params.EagerTools = eager
+				r, err := toolrunner.New(&client.Beta.Messages, tools(readOnly("look", func(ctx context.Context, _ *toolrunner.Call) (*toolrunner.Result, error) {
+					select {
+					case <-time.After(300 * time.Millisecond):
+						return toolrunner.TextResult("seen"), nil
+					case <-ctx.Done():
+						return nil, context.Cause(ctx)
+					}
+				})), params)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if err := exhaust(r.AllStreaming(b.Context())); err != nil {
+					b.Fatal(err)
+				}
+				srv.Close()
+			}
+		})
+	}
 }

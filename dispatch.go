@@ -2,11 +2,13 @@ package toolrunner
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,10 +22,14 @@ import (
 type job struct {
 	call *Call
 	// prepare says how the call is to be run. It is called when there is room for
-	// it, perhaps more than once, and reports false if it has been answered.
+	// it, perhaps more than once, and reports false if it is not to be run here.
 	prepare  func() (plan, bool)
-	started  func(plan) bool  // called before the handler is, which is not if it reports false
-	finished func(completion) // called with what became of the call
+	started  func(plan) (bool, error) // called before the handler is, which is not if it reports false
+	finished func(completion) error   // called with what became of the call
+	wanted   func() bool              // whether the open turn has the call
+
+	cancel   context.CancelCauseFunc // of one that runs
+	unwanted bool                    // nobody waits for its result
 }
 
 // plan is how a call is to be run.
@@ -36,7 +42,7 @@ type plan struct {
 
 // completion is what became of a job.
 type completion struct {
-	index  int
+	job    *job
 	result *Result // nil: the call was interrupted, and whether it took effect is unknown
 	err    error   // what the handler returned
 	took   time.Duration
@@ -46,55 +52,148 @@ type completion struct {
 // One that takes longer is left behind.
 const grace = 100 * time.Millisecond
 
-// dispatch runs jobs, at most limit at once, and returns when each has finished
-// or was left behind. started and finished are called on this goroutine. When ctx
-// ends or a handler aborts, no further job is started, and the error says why.
-func dispatch(ctx context.Context, jobs []job, limit int) error {
-	run, abort := context.WithCancelCause(ctx)
-	defer abort(nil)
-	completions := make(chan completion, len(jobs)) // never blocks: late results go nowhere
-	running, next := 0, 0
-	alone := false // the job that runs is exclusive
-	var aborted *abortError
+// dispatcher runs jobs, at most limit at once, in the order in which they come.
+// It belongs to one goroutine, on which it calls back.
+type dispatcher struct {
+	limit   int
+	waiting []*job
+	running []*job
+	alone   bool  // the job that runs is exclusive
+	aborted error // by a handler: no further job starts
+	lost    error // what interrupted a job that is waited for
+	failed  error // of a callback: no further job starts
+
+	wake  chan struct{} // something has ended
+	mu    sync.Mutex
+	ended []completion // guarded by mu, so that late handlers never block
+}
+
+func newDispatcher(limit int) *dispatcher {
+	return &dispatcher{limit: limit, wake: make(chan struct{}, 1)}
+}
+
+// run runs jobs beside those that run already, and returns when all have
+// finished or were left behind. When ctx ends or a handler aborts, no further job
+// is started, and the error says why.
+func (d *dispatcher) run(ctx context.Context, jobs []*job) error {
+	defer d.cancel(nil) // of a callback that panics
+	d.waiting = jobs
+	over := ctx.Done()
 	for {
-		for next < len(jobs) && running < limit && run.Err() == nil {
-			j := &jobs[next]
-			p, ok := j.prepare()
-			if ok && running > 0 && (alone || p.exclusive) {
-				break
-			}
-			if ok && j.started(p) {
-				launch(run, j.call, p, next, completions)
-				alone = p.exclusive
-				running++
-			}
-			next++
-		}
-		if running == 0 {
+		d.fill(ctx)
+		if len(d.running) == 0 {
 			break
 		}
-		c := <-completions
-		running--
-		if a := (*abortError)(nil); aborted == nil && errors.As(c.err, &a) {
-			aborted = a
-			abort(a)
+		select {
+		case <-d.wake:
+			d.collect()
+		case <-over:
+			d.cancel(context.Cause(ctx)) // those that another context started
+			over = nil
 		}
-		jobs[c.index].finished(c)
 	}
-	if aborted != nil {
-		return aborted
+	return cmp.Or(d.aborted, contextError(ctx), d.lost, d.failed)
+}
+
+// fill starts the jobs that there is room for.
+func (d *dispatcher) fill(ctx context.Context) {
+	for len(d.waiting) > 0 && len(d.running) < d.limit && cmp.Or(d.aborted, d.failed, ctx.Err()) == nil {
+		j := d.waiting[0]
+		p, ok := j.prepare()
+		if ok && len(d.running) > 0 && (d.alone || p.exclusive) {
+			return
+		}
+		d.waiting = d.waiting[1:]
+		if !ok {
+			continue
+		}
+		if ok, d.failed = j.started(p); ok {
+			d.launch(ctx, j, p)
+		}
 	}
-	return contextError(ctx)
+}
+
+// collect reports what has ended.
+func (d *dispatcher) collect() {
+	for {
+		d.mu.Lock()
+		if len(d.ended) == 0 {
+			d.mu.Unlock()
+			return
+		}
+		c := d.ended[0]
+		d.ended = d.ended[1:]
+		d.mu.Unlock()
+		d.running = slices.DeleteFunc(d.running, func(j *job) bool { return j == c.job })
+		c.job.cancel(nil)
+		if !c.job.unwanted {
+			d.judge(c)
+		}
+		d.failed = cmp.Or(d.failed, c.job.finished(c))
+	}
+}
+
+// judge takes note of a job whose end is more than a result.
+func (d *dispatcher) judge(c completion) {
+	a := (*abortError)(nil)
+	switch {
+	case d.aborted != nil:
+	case errors.As(c.err, &a):
+		d.aborted = a
+		d.cancel(a)
+	case c.result == nil:
+		d.lost = fmt.Errorf("toolrunner: %w", c.err)
+	}
+}
+
+// cancel ends the contexts of the jobs that run.
+func (d *dispatcher) cancel(cause error) {
+	for _, j := range d.running {
+		j.cancel(cause)
+	}
+}
+
+// drop cancels the jobs that run and whose results nobody waits for. What they do
+// then does not count.
+func (d *dispatcher) drop(unwanted func(*job) bool) {
+	for _, j := range d.running {
+		if unwanted(j) {
+			j.unwanted = true
+			j.cancel(errUnwanted)
+		}
+	}
+}
+
+func everyJob(*job) bool { return true }
+
+// end drops all jobs, and returns when each has finished or was left behind.
+func (d *dispatcher) end() {
+	d.waiting = nil
+	d.drop(everyJob)
+	for len(d.running) > 0 {
+		<-d.wake
+		d.collect()
+	}
 }
 
 // launch runs a call on a goroutine of its own. Exactly one completion follows,
-// at the latest when the grace after the end of run is over.
-func launch(run context.Context, call *Call, p plan, index int, completions chan<- completion) {
+// at the latest when the grace after the end of its context is over.
+func (d *dispatcher) launch(ctx context.Context, j *job, p plan) {
+	run, cancel := context.WithCancelCause(ctx)
+	j.cancel = cancel
+	d.running = append(d.running, j)
+	d.alone = p.exclusive
 	begin := time.Now()
 	var once sync.Once
 	complete := func(result *Result, err error) {
 		once.Do(func() {
-			completions <- completion{index: index, result: result, err: err, took: time.Since(begin)}
+			d.mu.Lock()
+			d.ended = append(d.ended, completion{job: j, result: result, err: err, took: time.Since(begin)})
+			d.mu.Unlock()
+			select {
+			case d.wake <- struct{}{}:
+			default: // it is awake
+			}
 		})
 	}
 	returned := make(chan struct{})
@@ -108,11 +207,13 @@ func launch(run context.Context, call *Call, p plan, index int, completions chan
 		}
 	})
 	go func() {
-		defer stop()
 		defer close(returned)
 		result, err := failedResult(nil, errGoexit), errGoexit
-		defer func() { complete(result, err) }()
-		result, err = perform(run, call, p)
+		defer func() {
+			stop()
+			complete(result, err)
+		}()
+		result, err = perform(run, j.call, p)
 	}()
 }
 

@@ -103,6 +103,7 @@
 //	turn.go          what a loop body sees and may do
 //	exchange.go      a request, and the turn that it brings
 //	ask.go           the calls of a turn, decided on
+//	eager.go         calls that run while their reply streams
 //	answer.go        the calls of a turn, and their results
 //	conversation.go  what a caller may see and do beside the turns
 //	resume.go        the state of a run, saved and resumed

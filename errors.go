@@ -180,6 +180,10 @@ type panicError struct {
 
 func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 
+// errUnwanted is the cause of a call's context whose reply was dropped, or whose
+// run has ended.
+var errUnwanted = errors.New("the result of the call is not wanted any more")
+
 // errGoexit is the private cause of a call whose handler ended its goroutine.
 var errGoexit = errors.New("the tool ended its goroutine")
 

@@ -35,6 +35,9 @@ func (r *Runner) send(ctx context.Context, s step, streaming bool) (*Turn, error
 		r.log.failure(ctx, turn.iteration, err)
 		return err
 	}
+	if streaming && s.kind == stepSend && r.Params.EagerTools {
+		r.eager = r.newEager(ctx)
+	}
 	err := r.request(ctx, turn, s, streaming)
 	if err != nil && turn.err == nil {
 		err = turn.lose(err)
@@ -227,6 +230,7 @@ func (r *Runner) receive(turn *Turn, raw []byte) (*reply, error) {
 	if len(turn.calls) > 0 {
 		r.loop.choice = turn.forced
 	}
+	r.eager.prune()
 	r.last = turn.BetaMessage
 	return reply, nil
 }

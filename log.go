@@ -29,7 +29,7 @@ import (
 //	warn   compaction skipped   reason
 //	debug  message sent         role message
 //	debug  message received     message
-//	info   tool call started    tool call_id iteration
+//	info   tool call started    tool call_id iteration, early while the reply streams
 //	info   tool call ended      tool call_id iteration duration
 //	warn   tool call failed     tool call_id iteration duration error, stack for a panic
 //	warn   tool call left       tool call_id iteration duration error: its handler ignores its context
@@ -164,10 +164,15 @@ func callAttrs(call *Call) []slog.Attr {
 	return []slog.Attr{slog.String("tool", call.Name), slog.String("call_id", call.ID), slog.Int("iteration", call.Iteration)}
 }
 
-func (l recorder) started(ctx context.Context, call *Call) {
-	if l.Enabled(ctx, slog.LevelInfo) {
-		l.LogAttrs(ctx, slog.LevelInfo, "tool call started", callAttrs(call)...)
+func (l recorder) started(ctx context.Context, call *Call, early bool) {
+	if !l.Enabled(ctx, slog.LevelInfo) {
+		return
 	}
+	attrs := callAttrs(call)
+	if early {
+		attrs = append(attrs, slog.Bool("early", true))
+	}
+	l.LogAttrs(ctx, slog.LevelInfo, "tool call started", attrs...)
 }
 
 func (l recorder) finished(ctx context.Context, call *Call, c completion) {

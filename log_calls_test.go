@@ -57,3 +57,23 @@ func TestLoggerLearnsWhyCallsFail(t *testing.T) {
 		}
 	})
 }
+
+// The record of a call that starts while its reply streams says so.
+func TestLoggerLearnsWhichCallsStartEarly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		params := hasty()
+		params.Logger = slog.New(slog.NewTextHandler(&out, nil))
+		var ran journal
+		c := converse(t, params, tools(ran.reads("look"), ran.tool("change")), blocks("a look", "b change", "text").StopReason("tool_use"), toolrunnertest.Text("done"))
+		c.mustStream(t, nil)
+		for _, want := range []string{
+			`msg="tool call started" tool=look call_id=a iteration=1 early=true` + "\n",
+			`msg="tool call started" tool=change call_id=b iteration=1` + "\n",
+		} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("the log does not hold %q:\n%s", want, out.String())
+			}
+		}
+	})
+}

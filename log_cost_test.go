@@ -24,7 +24,7 @@ func turnRecords(tb testing.TB) func(l recorder) {
 		l.hide(ctx, r)
 		l.request(ctx, 1, r, false, fresh)
 		l.reply(ctx, 1, reply, time.Second, nil)
-		l.started(ctx, call)
+		l.started(ctx, call, false)
 		l.finished(ctx, call, done)
 	}
 }

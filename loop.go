@@ -47,6 +47,7 @@ type loop struct {
 	queue   history // follow-ups that wait for the results of the open turn
 	tools   *toolset
 	open    []*openCall // for history.open, one by one
+	early   []*openCall // calls of the reply under way, which may run before it is complete
 	usage   Usage
 	spent   spending // by this run
 
@@ -168,16 +169,16 @@ func (l *loop) mark() {
 	l.sequence++
 }
 
-// waiting returns the calls to run. A call that was interrupted is among them
-// only if it may run again.
+// waiting returns the calls to run, and those that run. A call that was
+// interrupted is among them only if it may run again.
 func (l *loop) waiting() []*openCall {
 	var calls []*openCall
 	for _, call := range l.open {
-		if call.state == callStarted && call.repeat {
+		if call.state == callStarted && call.repeat && !call.running {
 			call.state = callWaiting
 			l.touch(call)
 		}
-		if call.state == callWaiting {
+		if call.state == callWaiting || call.running {
 			calls = append(calls, call)
 		}
 	}
@@ -290,8 +291,8 @@ func (l *loop) flushToolChanges() {
 
 // receive records a reply to the request under way.
 func (l *loop) receive(r *reply) {
-	l.inFlight = false
-	l.dropped = nil
+	early := l.early
+	l.inFlight, l.early, l.dropped = false, nil, nil
 	l.iteration++
 	l.sequence++
 	l.reply = r.raw
@@ -304,12 +305,13 @@ func (l *loop) receive(r *reply) {
 	}
 	state := callUnrun
 	if l.rule.after == runCalls {
-		state = callWaiting
+		state, l.dropped = callWaiting, early
 		for i := range r.message.calls {
 			l.spent.call(r.message.calls[i].name)
 		}
 	}
 	l.openCalls(state, l.rule.unrun)
+	l.dropped = early
 	for id, result := range r.failed {
 		if call := l.openCall(id); call != nil && call.state == callWaiting {
 			l.answer(call, result.encode(call.use), nil)
@@ -339,6 +341,7 @@ func (l *loop) lookup(name string) *registered {
 func (l *loop) fail() {
 	l.inFlight = false
 	l.sequence++
+	l.dropEarly()
 	l.compact.fail()
 }
 
@@ -349,7 +352,7 @@ func (l *loop) view() []message {
 	messages := l.history.messages
 	begun := false
 	for _, call := range l.open {
-		begun = begun || call.state > callWaiting || call.state == callSuspended || call.decision.kind == allowInput
+		begun = begun || call.state > callWaiting && !call.early || call.state == callSuspended || call.decision.kind == allowInput
 	}
 	if begun && !l.held() {
 		messages = append(slices.Clip(messages), l.results())

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // A call that the history has no result for, from the reply that makes it to the
@@ -31,6 +32,8 @@ type openCall struct {
 	decided   bool
 	decision  Decision
 	repeat    bool   // it may run again after it was interrupted
+	early     bool   // it is of a turn that has not come to its calls
+	running   bool   // it began so, and its handler has not returned
 	block     []byte // the encoded tool_result of an answered call
 	cause     error  // the private cause of a failed one
 	handed    *handedResult
@@ -142,9 +145,13 @@ func (l *loop) started(call *openCall, repeat bool) bool {
 		return false
 	}
 	call.state, call.repeat = callStarted, repeat
+	call.running = call.early // the others have returned when the next step is asked for
 	l.touch(call)
 	return true
 }
+
+// returned reports that the handler of a call has returned, or was left behind.
+func (l *loop) returned(call *openCall) { call.running = false }
 
 // unstarted takes back that a call has started.
 func (l *loop) unstarted(call *openCall) {
@@ -176,4 +183,53 @@ func (l *loop) hand(id string, slot **Result) {
 		l.answer(call, call.answer(), nil)
 	}
 	call.hand(slot)
+}
+
+// begin takes note of a call in the reply under way, which may run before the
+// reply is complete. It returns nil for one that the reply will not have as it
+// is: readReply has to mend it.
+func (l *loop) begin(b *block) *openCall {
+	use := b.use()
+	again := slices.ContainsFunc(l.early, func(c *openCall) bool { return c.use.id == use.id })
+	if again || use.id == "" || use.id != legalName(use.id) || l.taken(use.id) ||
+		!toolName.MatchString(use.name) || len(use.input) == 0 || use.input[0] != '{' {
+		return nil
+	}
+	call := &openCall{
+		use: use, iteration: l.iteration + 1, reply: l.usage.Replies + 1, state: callWaiting, early: true, unrun: unrunEnded,
+	}
+	l.early = append(l.early, call)
+	return call
+}
+
+// began reports whether the call of an id in the reply under way, or in the open
+// turn, has started.
+func (l *loop) began(id string) bool {
+	return slices.ContainsFunc(slices.Concat(l.early, l.open), func(c *openCall) bool {
+		return c.use.id == id && c.state > callWaiting
+	})
+}
+
+// comeToCalls has the calls of the open turn that began early count like the
+// others.
+func (l *loop) comeToCalls() {
+	for _, call := range l.open {
+		call.early = false
+	}
+}
+
+// drop takes calls out of the turn. Results of those that have begun stand, and
+// decisions, should the same calls come back.
+func (l *loop) drop(calls []*openCall) {
+	for _, call := range calls {
+		if call.state > callWaiting || call.state == callSuspended || call.decided {
+			l.dropped = append(l.dropped, call)
+		}
+	}
+}
+
+// dropEarly drops the calls of a reply that will not be recorded.
+func (l *loop) dropEarly() {
+	l.drop(l.early)
+	l.early = nil
 }

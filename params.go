@@ -1,6 +1,7 @@
 package toolrunner
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -45,6 +46,15 @@ type Params struct { //nolint:recvcheck // it is printed by value, and too large
 	// MaxConcurrency is how many calls of one turn run at once. Zero: 8. One: one
 	// by one, in the model's order.
 	MaxConcurrency int
+
+	// EagerTools starts calls of ReadOnly tools while the reply still streams, under
+	// [Runner.AllStreaming]: each as soon as the model has moved on from it and the
+	// body has handled the event that says so; see [Turn.Defer]. What they come
+	// back with is used once the reply has stopped for its calls, and dropped if it
+	// stops for anything else, fails, or is taken over. Exclusive tools, and the
+	// calls after theirs, wait for the reply; so do those after any call that waits
+	// if MaxConcurrency is one. Runs that do not stream are not affected.
+	EagerTools bool
 
 	// AutoCompact shortens the history when it has grown. Zero: never.
 	AutoCompact AutoCompact
@@ -113,6 +123,8 @@ const (
 	defaultConcurrency = 8
 	minSnapshotKey     = 16
 )
+
+func (p *Params) concurrency() int { return cmp.Or(p.MaxConcurrency, defaultConcurrency) }
 
 // validate names the first field whose value makes no sense.
 func (p *Params) validate() error {

@@ -40,7 +40,8 @@ type Runner struct {
 
 	mu     sync.Mutex // guards the loop, whose steps never call user code
 	loop   *loop
-	turn   *Turn // the last one that was handed out
+	eager  *eager // nil unless calls may run while a reply streams
+	turn   *Turn  // the last one that was handed out
 	last   *anthropic.BetaMessage
 	ended  Outcome
 	limit  string // that was reached, if one was
@@ -129,6 +130,7 @@ func (r *Runner) body(ctx context.Context, turn *Turn, yield func(*Turn, error) 
 	defer func() {
 		if !goOn {
 			turn.stop()
+			r.endEager()
 			r.turn = nil
 			r.touchResults(turn)
 			r.left()
@@ -180,15 +182,14 @@ func (r *Runner) advance(ctx context.Context, streaming bool) (*Turn, error) {
 }
 
 // steps returns the next turn, or an error and how the run has ended.
-func (r *Runner) steps(ctx context.Context, streaming bool) (*Turn, Outcome, error) {
-	if turn := r.turn; turn != nil {
-		r.turn = nil
-		err := turn.finish()
-		turn.over = true
-		r.touchResults(turn)
-		if err != nil {
-			return nil, OutcomeFailed, err
+func (r *Runner) steps(ctx context.Context, streaming bool) (turn *Turn, ended Outcome, err error) {
+	defer func() {
+		if turn == nil {
+			r.endEager()
 		}
+	}()
+	if err := r.finishTurn(); err != nil {
+		return nil, OutcomeFailed, err
 	}
 	for {
 		r.mu.Lock()
@@ -201,40 +202,56 @@ func (r *Runner) steps(ctx context.Context, streaming bool) (*Turn, Outcome, err
 			return nil, OutcomeFailed, err
 		}
 		if s.kind == stepEnd {
-			outcome, err := r.end(s)
-			return nil, outcome, err
+			ended, err := r.end(s)
+			return nil, ended, err
 		}
 		if err := contextError(ctx); err != nil {
 			r.lost()
 			return nil, OutcomeFailed, err
 		}
-		var turn *Turn
-		var err error
-		switch s.kind {
-		case stepRun:
-			if err = r.Params.current(); err != nil {
-				return nil, OutcomeFailed, fmt.Errorf("toolrunner: %w", err)
-			}
-			err = r.runCalls(ctx, s.calls)
-		case stepSummarize:
-			err = r.summarize(ctx, s)
-		default:
-			turn, err = r.send(ctx, s, streaming)
-		}
+		turn, err := r.take(ctx, s, streaming)
 		if err != nil {
 			return nil, OutcomeFailed, err
 		}
-		if turn == nil {
-			continue
+		if turn != nil {
+			return turn, OutcomeRunning, nil
 		}
-		if turn.reply != nil {
-			err = r.save(ctx)
-		}
-		if err != nil {
-			return nil, OutcomeFailed, err
-		}
-		return turn, OutcomeRunning, nil
 	}
+}
+
+// finishTurn reads what is left of the last turn, and ends it.
+func (r *Runner) finishTurn() error {
+	turn := r.turn
+	if turn == nil {
+		return nil
+	}
+	r.turn = nil
+	err := turn.finish()
+	turn.over = true
+	r.touchResults(turn)
+	return cmp.Or(err, r.eager.err())
+}
+
+// take takes a step, and returns the turn that it begins, if it does.
+func (r *Runner) take(ctx context.Context, s step, streaming bool) (*Turn, error) {
+	if s.kind == stepRun {
+		if err := r.Params.current(); err != nil {
+			return nil, fmt.Errorf("toolrunner: %w", err)
+		}
+		return nil, r.runCalls(ctx, s.calls)
+	}
+	r.endEager() // no call of the turn before runs beside the next one
+	if s.kind == stepSummarize {
+		return nil, r.summarize(ctx, s)
+	}
+	turn, err := r.send(ctx, s, streaming)
+	if err == nil && turn.reply != nil {
+		err = r.save(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return turn, nil
 }
 
 // end returns how a run has ended, and its error.

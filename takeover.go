@@ -26,11 +26,8 @@ func (l *loop) retract() {
 		}
 	}
 	open := min(l.sent.open, len(l.open))
-	for _, call := range l.open[open:] {
-		if call.state > callWaiting || call.state == callSuspended || call.decided {
-			l.dropped = append(l.dropped, call)
-		}
-	}
+	l.drop(l.open[open:])
+	l.dropEarly()
 	l.history, l.open, l.rule = l.sent.history, l.open[:open], l.sent.rule
 }
 

@@ -41,7 +41,7 @@ type Tool struct {
 	// failed result. Zero: none.
 	Timeout time.Duration
 	// ReadOnly promises that calls have no side effects: one that was
-	// interrupted may run again.
+	// interrupted may run again, and one may start early ([Params].EagerTools).
 	ReadOnly bool
 	// Idempotent promises that a call which runs twice takes effect once: the handler
 	// passes [Call.IdempotencyKey] to whatever has the effect. A call that was

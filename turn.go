@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
@@ -136,6 +137,9 @@ func (t *Turn) next() (*streamEvent, error) {
 	if t.stream == nil || t.err != nil {
 		return nil, cmp.Or(t.err, io.EOF)
 	}
+	if t.stream.err == nil {
+		t.runner.eager.handled(t.stream)
+	}
 	e, err := t.stream.next()
 	if err == nil || t.reply != nil {
 		return e, err
@@ -198,6 +202,47 @@ func (t *Turn) Results(ctx context.Context) ([]*Result, error) {
 	return results, err
 }
 
+// Defer holds a call back that Params.EagerTools would start before the body is
+// done: it runs after the body, or in Results, with the calls that are not eager.
+// A call starts when the body asks for another event after the one that shows that
+// the model has moved on from it: the start of the next block, or the end of the
+// reply. Until then Defer is in time. Where no call starts early, it changes
+// nothing.
+//
+// It returns [ErrTurnOver] after the loop body, and an error for a call that the
+// reply does not make, or not yet, and for one that has started.
+func (t *Turn) Defer(callID string) error {
+	if t.over {
+		return ErrTurnOver
+	}
+	if !t.makes(callID) {
+		return fmt.Errorf("toolrunner: call %q cannot be deferred: the reply does not make it, or not yet", callID)
+	}
+	r := t.runner
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.loop.began(callID) {
+		return fmt.Errorf("toolrunner: call %q cannot be deferred: it has started", callID)
+	}
+	if r.eager != nil {
+		r.eager.deferred[callID] = true
+	}
+	return nil
+}
+
+// makes reports whether the reply, as far as it is there, makes the call of an id.
+func (t *Turn) makes(callID string) bool {
+	if errors.Is(t.err, io.EOF) { // it was taken over
+		return false
+	}
+	if t.stream != nil && slices.ContainsFunc(t.stream.acc.blocks, func(b *streamedBlock) bool {
+		return b.kind == typeToolUse && stringMember(b.start, "id") == callID
+	}) {
+		return true
+	}
+	return t.reply != nil && slices.ContainsFunc(t.reply.message.calls, func(use toolUse) bool { return use.id == callID })
+}
+
 // Retry takes over: the reply is dropped, and the same history is sent again,
 // with Params as they are then, and follow-ups of the body after it. No tool runs
 // for the reply, whatever its stop reason was. A reply that is still streaming is
@@ -246,6 +291,7 @@ func (t *Turn) drop() {
 		t.runner.loop.iteration++ // of a stream that failed; otherwise nothing would bound its retries
 	}
 	t.first, t.err, t.calls, t.results = nil, io.EOF, nil, nil
+	t.runner.eager.takenOver()
 }
 
 // stop ends the turn where the loop body broke off. A reply that is complete
