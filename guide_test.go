@@ -8,6 +8,7 @@ import (
 	"go/doc"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -22,22 +23,26 @@ import (
 	"github.com/toolrunner/toolrunner/toolrunnertest"
 )
 
-var update = flag.Bool("update", false, "rewrite the code in docs/guide from the examples")
+var update = flag.Bool("update", false, "rewrite the code in docs from the examples, and write kept files that are missing")
 
-// A fenced block of the guide that follows one of these comments is a copy:
+// A fenced block of a page that follows one of these comments is a copy:
 //
 //	<!-- example: NAME -->              the body of an example, or another declaration
 //	<!-- example: NAME: FROM -->        the first statement in it that begins with FROM
 //	<!-- example: NAME: FROM ... TO --> the same, up to the next one that begins with TO
 //	<!-- output: NAME -->               what the example prints
+//	<!-- file: PATH -->                 a file
+//
+// What is outside of the root package has its folder in front: examples/x.store.load
+// is a method of a program.
 var (
-	copied = regexp.MustCompile("(?ms)^<!-- (example|output): ([^\n]+?) -->\n```(\\w+)\n(.*?)^```$")
-	marked = regexp.MustCompile("(?m)^<!-- (example|output): ")
+	copied = regexp.MustCompile("(?ms)^<!-- (example|output|file): ([^\n]+?) -->\n```(\\w+)\n(.*?)^```$")
+	marked = regexp.MustCompile("(?m)^<!-- (example|output|file): ")
 )
 
 func TestGuideShowsTheExamplesAsTheyAre(t *testing.T) {
 	examples := readExamples(t)
-	for _, page := range guidePages(t) {
+	for _, page := range markdownPages(t) {
 		text := readFile(t, page)
 		if asked, shown := len(marked.FindAll(text, -1)), len(copied.FindAll(text, -1)); asked != shown {
 			t.Errorf("%s asks for %d copies, and has a block right after %d of the comments", page, asked, shown)
@@ -69,7 +74,7 @@ func TestGuideHasNoGoCodeOfItsOwn(t *testing.T) {
 	fence := regexp.MustCompile("(?m)^```go$")
 	for _, page := range guidePages(t) {
 		rest := copied.ReplaceAll(readFile(t, page), nil)
-		if bytes.Contains(rest, []byte("<!-- example: ")) || bytes.Contains(rest, []byte("<!-- output: ")) {
+		if marked.Match(rest) {
 			t.Errorf("%s has a comment that no block follows", page)
 		}
 		if n := len(fence.FindAll(rest, -1)); n > 0 {
@@ -78,8 +83,8 @@ func TestGuideHasNoGoCodeOfItsOwn(t *testing.T) {
 	}
 }
 
-// examples are the declarations of the example files, by name; those of another
-// package than the root's have its name in front.
+// examples are the declarations of the example files, by name; those outside of the
+// root package have their folder in front, and methods their type.
 type examples struct {
 	fset    *token.FileSet
 	sources map[string][]byte
@@ -90,16 +95,16 @@ type examples struct {
 func readExamples(t *testing.T) *examples {
 	t.Helper()
 	e := &examples{token.NewFileSet(), make(map[string][]byte), make(map[string]ast.Node), make(map[string]string)}
-	for _, pattern := range []string{"example*_test.go", "toolrunnertest/example*_test.go"} {
+	for _, pattern := range []string{"example*_test.go", "toolrunnertest/example*_test.go", "examples/*/*.go"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
 		}
-		prefix := ""
-		if dir := filepath.Dir(pattern); dir != "." {
-			prefix = dir + "."
-		}
 		for _, file := range files {
+			prefix := ""
+			if dir := filepath.Dir(file); dir != "." {
+				prefix = filepath.ToSlash(dir) + "."
+			}
 			e.read(t, file, prefix)
 		}
 	}
@@ -116,7 +121,7 @@ func (e *examples) read(t *testing.T, file, prefix string) {
 	for _, declaration := range syntax.Decls {
 		switch declaration := declaration.(type) {
 		case *ast.FuncDecl:
-			e.nodes[prefix+declaration.Name.Name] = declaration
+			e.nodes[prefix+receiver(declaration)+declaration.Name.Name] = declaration
 		case *ast.GenDecl:
 			for _, spec := range declaration.Specs {
 				if spec, ok := spec.(*ast.TypeSpec); ok {
@@ -130,8 +135,20 @@ func (e *examples) read(t *testing.T, file, prefix string) {
 	}
 }
 
-// find returns what a comment in the guide asks for.
+// receiver returns the type of a method, with a full stop, or nothing for a function.
+func receiver(f *ast.FuncDecl) string {
+	if f.Recv == nil {
+		return ""
+	}
+	return strings.TrimPrefix(types.ExprString(f.Recv.List[0].Type), "*") + "."
+}
+
+// find returns what a comment in a page asks for.
 func (e *examples) find(kind, reference string) (string, error) {
+	if kind == "file" {
+		text, err := os.ReadFile(reference)
+		return string(text), err
+	}
 	name, part, _ := strings.Cut(reference, ": ")
 	if kind == "output" {
 		output, ok := e.outputs[name]
@@ -254,11 +271,15 @@ func TestGuideNamesWhatThereIs(t *testing.T) {
 	types := map[string]reflect.Type{
 		"AutoCompact":           reflect.TypeFor[toolrunner.AutoCompact](),
 		"Call":                  reflect.TypeFor[toolrunner.Call](),
+		"Delta":                 reflect.TypeFor[toolrunner.Delta](),
+		"FileCheckpoint":        reflect.TypeFor[toolrunner.FileCheckpoint](),
+		"Limits":                reflect.TypeFor[toolrunner.Limits](),
 		"ClientCompaction":      reflect.TypeFor[toolrunner.ClientCompaction](),
 		"Event":                 reflect.TypeFor[toolrunner.Event](),
 		"HistoryError":          reflect.TypeFor[toolrunner.HistoryError](),
 		"IncompleteStreamError": reflect.TypeFor[toolrunner.IncompleteStreamError](),
 		"Params":                reflect.TypeFor[toolrunner.Params](),
+		"Decision":              reflect.TypeFor[toolrunner.Decision](),
 		"ReplyError":            reflect.TypeFor[toolrunner.ReplyError](),
 		"Result":                reflect.TypeFor[toolrunner.Result](),
 		"Runner":                reflect.TypeFor[toolrunner.Runner](),

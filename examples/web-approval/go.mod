@@ -3,12 +3,12 @@ module github.com/toolrunner/toolrunner/examples/web-approval
 go 1.25.0
 
 require (
+	github.com/anthropics/anthropic-sdk-go/v2 v2.15.0
 	github.com/toolrunner/toolrunner v0.0.0
 	modernc.org/sqlite v1.55.0
 )
 
 require (
-	github.com/anthropics/anthropic-sdk-go/v2 v2.15.0 // indirect
 	github.com/bahlo/generic-list-go v0.2.0 // indirect
 	github.com/buger/jsonparser v1.1.2 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
