@@ -124,8 +124,11 @@ func (e *examples) read(t *testing.T, file, prefix string) {
 			e.nodes[prefix+receiver(declaration)+declaration.Name.Name] = declaration
 		case *ast.GenDecl:
 			for _, spec := range declaration.Specs {
-				if spec, ok := spec.(*ast.TypeSpec); ok {
+				switch spec := spec.(type) {
+				case *ast.TypeSpec:
 					e.nodes[prefix+spec.Name.Name] = declaration
+				case *ast.ValueSpec:
+					e.nodes[prefix+spec.Names[0].Name] = declaration
 				}
 			}
 		}
