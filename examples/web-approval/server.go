@@ -122,7 +122,9 @@ func (s *server) goOn(w http.ResponseWriter, r *http.Request) {
 // hangs up.
 func (s *server) run(w http.ResponseWriter, r *http.Request, session *session) {
 	ctx := context.WithoutCancel(r.Context())
-	if _, err := session.RunToCompletion(ctx); err != nil && session.Outcome() == toolrunner.OutcomeFailed {
+	_, err := session.RunToCompletion(ctx)
+	w.Header().Set("Location", "/runs/"+session.run) // also of a run that has failed, to continue it
+	if err != nil && session.Outcome() == toolrunner.OutcomeFailed {
 		s.fail(w, err)
 		return
 	}

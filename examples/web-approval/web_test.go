@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"log/slog"
 	"net/http"
@@ -45,16 +46,22 @@ func (s *site) process(t *testing.T) http.Handler {
 	return (&server{agent, slog.New(slog.DiscardHandler)}).handler()
 }
 
-// request sends v and returns the status, and how the run stands if that is what
-// came back.
-func request(t *testing.T, h http.Handler, method, path string, v any) (int, standing) {
+// send sends v and returns what came back.
+func send(t *testing.T, h http.Handler, method, path string, v any) *httptest.ResponseRecorder {
 	t.Helper()
 	body, err := json.Marshal(v)
 	if err != nil {
 		t.Error(err)
 	}
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(string(body))))
+	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, path, bytes.NewReader(body)))
+	return w
+}
+
+// request is send for the status, and how the run stands if that is what came back.
+func request(t *testing.T, h http.Handler, method, path string, v any) (int, standing) {
+	t.Helper()
+	w := send(t, h, method, path, v)
 	var now standing
 	if w.Code < http.StatusBadRequest {
 		if err := json.Unmarshal(w.Body.Bytes(), &now); err != nil {
@@ -201,6 +208,20 @@ func TestFailedRunIsContinued(t *testing.T) {
 		t.Errorf("POST continue = %d, %+v; want 200 and the answer", status, now)
 	}
 	s.wantRefunds(t, 1)
+}
+
+func TestRunThatFailsAtOnceCanBeContinued(t *testing.T) {
+	srv := toolrunnertest.NewServer(t, toolrunnertest.Status(http.StatusBadRequest, "invalid_request_error", "no"), toolrunnertest.Text("Here I am."))
+	s := &site{srv, &shop{}, filepath.Join(t.TempDir(), "runs.db")}
+	h := s.process(t)
+	failed := send(t, h, http.MethodPost, "/runs", map[string]string{"task": "hi"})
+	if failed.Code != http.StatusBadGateway {
+		t.Errorf("POST /runs = %d, want 502", failed.Code)
+	}
+	status, now := request(t, h, http.MethodPost, failed.Header().Get("Location")+"/continue", nil)
+	if status != http.StatusOK || now.Answer != "Here I am." {
+		t.Errorf("POST continue = %d, %+v; want 200 and the answer", status, now)
+	}
 }
 
 func TestSealKeyIsChecked(t *testing.T) {
