@@ -30,7 +30,7 @@ const formatKey = "not a secret, as it is in a test"
 type savedRun struct {
 	name   string
 	key    string
-	save   func(t *testing.T, p *saver) []byte
+	save   func(t *testing.T, p *saver) []byte      // nil: nobody writes it so any more
 	goOn   func(t *testing.T, r *toolrunner.Runner) // before the next loop, if anything
 	ran    []string                                 // the calls that run then
 	want   []string                                 // the shape of the first request after it
@@ -172,7 +172,7 @@ func TestSnapshotsOfVersion1CanBeResumed(t *testing.T) {
 			p := newSaver(t)
 			path := filepath.Join(snapshotsOfVersion1, run.name+".jsonl")
 			snapshot, err := os.ReadFile(path)
-			if errors.Is(err, fs.ErrNotExist) && *update {
+			if errors.Is(err, fs.ErrNotExist) && *update && run.save != nil {
 				snapshot = run.save(t, newSaver(t))
 				err = os.WriteFile(path, snapshot, 0o644)
 			}
@@ -205,11 +205,16 @@ func TestSnapshotsOfVersion1CanBeResumed(t *testing.T) {
 }
 
 // The same runs are saved as they were: a reader of version 1 refuses members that it
-// does not know, so whatever is new needs a new version. What differs from run to run
-// does not count: ids, times, digests, how many steps it took.
+// does not know, so whatever is new needs a new version. If less is written, which each
+// reader of version 1 takes, the old file stays under another name, of a run without
+// save. What differs from run to run does not count: ids, times, digests, how many steps
+// it took.
 func TestSnapshotsAreWrittenAsInVersion1(t *testing.T) {
 	for _, run := range savedRuns() {
 		t.Run(run.name, func(t *testing.T) {
+			if run.save == nil {
+				return
+			}
 			want := readFile(t, filepath.Join(snapshotsOfVersion1, run.name+".jsonl"))
 			got := run.save(t, newSaver(t))
 			if diff := cmp.Diff(string(withoutIDs(want)), string(withoutIDs(got))); diff != "" {
