@@ -16,10 +16,12 @@ import (
 
 // Checkpoint keeps what has changed in a run, as Params.Checkpoint. It is called on
 // the goroutine of the runner, one delta at a time, before the first request, after
-// each reply and before its tools run, before a call starts that must not run twice,
-// after each result, after decisions, and at each end. It returns once the delta is
-// safe, as the run goes on then; an error ends the run, and going on with it tries
-// the same again.
+// each reply and before its tools run, once they were decided on, before a call starts
+// that must not run twice, after each result, and at each end. A decision of
+// [Runner.Decide] is kept when the run goes on. It returns once the delta is safe, as
+// the run goes on then; an error ends the run, and going on with it tries the same
+// again. ctx is that of the run, but at ends and for results, which are kept even if
+// the run was cancelled, it does not end.
 //
 // What was kept in order, one Data after the other, is what [Resume] takes. A delta
 // that is Full begins anew: those before it are not needed any more.
@@ -32,7 +34,7 @@ type Delta struct {
 	Sequence int64  // of the state that the delta leads to
 	After    int64  // the sequence of the state before it; 0 for the first of a run
 	Full     bool
-	Data     []byte // as Runner.Snapshot writes it; ends with a line feed
+	Data     []byte // in the format of Runner.Snapshot; ends with a line feed
 }
 
 // FileCheckpoint keeps a run in one file: each delta is appended and synced to the

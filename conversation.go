@@ -14,7 +14,8 @@ import (
 // have run and others have not, because the run was cancelled, it tells what is
 // known of each, so that a conversation that is continued from it runs none again.
 //
-// To save a history, encode the messages as JSON. To load it, wrap each one's JSON
+// To save a run with what is open in it, take a [Runner.Snapshot]. To save a history
+// alone, encode the messages as JSON. To load it, wrap each one's JSON
 // in param.Override, which keeps it as it is: decoding it into the SDK's types
 // would round the numbers of inputs above 2^53.
 func (r *Runner) Messages() []anthropic.BetaMessageParam {

@@ -50,6 +50,10 @@
 // [Runner.SetMessages] put another one in place. [Middleware] goes around handlers,
 // and [AutoCompact] shortens a history that has grown.
 //
+// A run may outlive its process: [Runner.Snapshot] writes its state down at any moment,
+// a [Checkpoint] keeps each change before anything depends on it, and [Resume] goes on
+// from either, in another process or a later version of the program.
+//
 // [Params] holds the request and what the loop is to do; the zero value of each
 // field of ours is a default.
 //

@@ -8,6 +8,7 @@ import (
 	"go/doc"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -22,7 +23,7 @@ import (
 	"github.com/toolrunner/toolrunner/toolrunnertest"
 )
 
-var update = flag.Bool("update", false, "rewrite the code in README.md and docs from the examples")
+var update = flag.Bool("update", false, "rewrite the code in README.md and docs from the examples, and write kept files that are missing")
 
 // A fenced block that follows one of these comments, in the pages that
 // copyingPages lists, is a copy:
@@ -32,6 +33,9 @@ var update = flag.Bool("update", false, "rewrite the code in README.md and docs 
 //	<!-- example: NAME: FROM ... TO --> the same, up to the next one that begins with TO
 //	<!-- output: NAME -->               what the example prints
 //	<!-- file: PATH -->                 a whole file
+//
+// What is outside of the root package has the name of its folder in front:
+// web-approval.store.load is a method of a program.
 var (
 	copied = regexp.MustCompile("(?ms)^<!-- (example|output|file): ([^\n]+?) -->\n```(\\w+)\n(.*?)^```$")
 	marked = regexp.MustCompile("(?m)^<!-- (example|output|file): ")
@@ -39,11 +43,11 @@ var (
 
 func copyingPages(t *testing.T) []string {
 	t.Helper()
-	return append(guidePages(t), "README.md", "docs/migrate.md", "docs/mcp.md")
+	return append(guidePages(t), "README.md", "docs/migrate.md", "docs/mcp.md", "docs/snapshot.md")
 }
 
 func TestGuideShowsTheExamplesAsTheyAre(t *testing.T) {
-	examples := readExamples(t, "example*_test.go", "toolrunner*/example*_test.go", "docs/migrate/*_test.go")
+	examples := readExamples(t, "example*_test.go", "toolrunner*/example*_test.go", "docs/migrate/*_test.go", "examples/*/*.go")
 	for _, page := range copyingPages(t) {
 		text := readFile(t, page)
 		if asked, shown := len(marked.FindAll(text, -1)), len(copied.FindAll(text, -1)); asked != shown {
@@ -86,7 +90,7 @@ func TestGuideHasNoGoCodeOfItsOwn(t *testing.T) {
 }
 
 // examples are the declarations of the example files, by name; those of another
-// package than the root's have the name of its folder in front.
+// package than the root's have the name of its folder in front, and methods their type.
 type examples struct {
 	fset    *token.FileSet
 	sources map[string][]byte
@@ -123,11 +127,14 @@ func (e *examples) read(t *testing.T, file, prefix string) {
 	for _, declaration := range syntax.Decls {
 		switch declaration := declaration.(type) {
 		case *ast.FuncDecl:
-			e.nodes[prefix+declaration.Name.Name] = declaration
+			e.nodes[prefix+receiver(declaration)+declaration.Name.Name] = declaration
 		case *ast.GenDecl:
 			for _, spec := range declaration.Specs {
-				if spec, ok := spec.(*ast.TypeSpec); ok {
+				switch spec := spec.(type) {
+				case *ast.TypeSpec:
 					e.nodes[prefix+spec.Name.Name] = declaration
+				case *ast.ValueSpec:
+					e.nodes[prefix+spec.Names[0].Name] = declaration
 				}
 			}
 		}
@@ -137,8 +144,20 @@ func (e *examples) read(t *testing.T, file, prefix string) {
 	}
 }
 
-// find returns what a comment in the guide asks for.
+// receiver returns the type of a method, with a full stop, or nothing for a function.
+func receiver(f *ast.FuncDecl) string {
+	if f.Recv == nil {
+		return ""
+	}
+	return strings.TrimPrefix(types.ExprString(f.Recv.List[0].Type), "*") + "."
+}
+
+// find returns what a comment in a page asks for.
 func (e *examples) find(kind, reference string) (string, error) {
+	if kind == "file" {
+		text, err := os.ReadFile(reference)
+		return string(text), err
+	}
 	name, part, _ := strings.Cut(reference, ": ")
 	if kind == "output" {
 		output, ok := e.outputs[name]
@@ -265,6 +284,9 @@ func TestGuideNamesWhatThereIs(t *testing.T) {
 	types := map[string]reflect.Type{
 		"AutoCompact":           reflect.TypeFor[toolrunner.AutoCompact](),
 		"Call":                  reflect.TypeFor[toolrunner.Call](),
+		"Delta":                 reflect.TypeFor[toolrunner.Delta](),
+		"FileCheckpoint":        reflect.TypeFor[toolrunner.FileCheckpoint](),
+		"Limits":                reflect.TypeFor[toolrunner.Limits](),
 		"ClientCompaction":      reflect.TypeFor[toolrunner.ClientCompaction](),
 		"Event":                 reflect.TypeFor[toolrunner.Event](),
 		"HistoryError":          reflect.TypeFor[toolrunner.HistoryError](),

@@ -11,8 +11,9 @@ import (
 
 // Limits bounds what one run may use, beside Params.MaxIterations. Once a total has
 // reached its limit, the run ends between turns with [OutcomeLimitReached]: the tools
-// of the last turn have run and their results are in the history. Raising the limit
-// lets it go on. The next run of the runner begins from nothing. Zero: no limit.
+// of the last turn have run and their results are in the history, also if that went
+// beyond the limit. Raising it lets the run go on. The next run of the runner begins
+// from nothing; one that is resumed goes on counting. Zero: no limit.
 type Limits struct {
 	// InputTokens bounds what requests held, read from and written to the cache
 	// included.
@@ -25,8 +26,8 @@ type Limits struct {
 	// body, but not the time in which nobody loops over it, such as while it is
 	// suspended. It interrupts nothing; for that, give the context a deadline.
 	Duration time.Duration
-	// ToolCalls bounds the calls of tools, by name. The empty name stands for each
-	// tool that is not named.
+	// ToolCalls bounds how often the model calls a tool, by name; calls that are not
+	// run count. The empty name stands for each tool that is not named.
 	ToolCalls map[string]int
 	// FailedCalls bounds how many calls may fail one after the other, in the order
 	// of the model: calls with failed results, whatever the reason, denied ones

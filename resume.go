@@ -53,14 +53,16 @@ func (r *Runner) encode(rec *record, before string) (data []byte, mac string, er
 // Params and tools are those of this process and need not be the same:
 // params.Messages must be empty, tools may be new, changed or gone, and definitions keep
 // the order that they had, for the prompt cache. Tools that were added during the run
-// must be among them. Resuming counts as a step: the sequence grows by one.
+// belong among them: the model knows them, and nothing else runs their calls. Tools
+// that were removed stay so. Resuming counts as a step: the sequence grows by one.
 //
 // Two runners that are resumed from one snapshot both go on from it, and both run
 // its calls. A store that has the first delta or snapshot of each replace exactly
 // the one it came from refuses the second.
 //
 // It returns the errors of New, and a *[SnapshotError] for a snapshot that is not
-// whole, was tampered with, or needs a tool for a waiting call that is not there.
+// whole, was tampered with, or needs a tool for a waiting call that is not there. Of
+// several records, the last one may be cut off, as by a crash: it does not count then.
 func Resume(messages *anthropic.BetaMessageService, tools []anthropic.BetaTool, params Params, snapshot []byte) (*Runner, error) {
 	if len(params.Messages) > 0 {
 		return nil, errors.New("toolrunner: Params.Messages is set; the messages of a resumed run are in its snapshot, so add to them with AppendMessages")

@@ -19,9 +19,9 @@ import (
 // another loop over All begin the next one.
 //
 // A Runner serves one goroutine at a time; loop bodies may call any of its
-// methods. AppendMessages, Messages, AddTools, AddToolParams, RemoveTools,
-// RemoveToolsByNames, Pending and Decide may be called from any goroutine, handlers
-// included.
+// methods. AppendMessages, Messages, Decide, Pending, Snapshot, AddTools,
+// AddToolParams, RemoveTools and RemoveToolsByNames may be called from any goroutine,
+// handlers included.
 //
 // While the caller has control, the history is one that the API accepts once the
 // next request goes out: calls that a run leaves unanswered are answered first.
