@@ -63,6 +63,7 @@ func newRequest(p *Params, s requestState) (*request, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the schema of the output format: %w", err)
 	}
+	r.rest.Grow(2*(len(p.Tools)+len(s.tools)+len(s.messages)) + 4)
 	if s.step.kind != stepSummarize {
 		thinking, err := encodeJSON(p.Thinking)
 		if err != nil {
