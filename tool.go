@@ -147,7 +147,10 @@ func decodeInto(call *Call, into any, decode func(*Call, any) error) error {
 }
 
 // decodeOpen decodes input whose keys somebody else's schema names.
-func decodeOpen(call *Call, into any) error { return schema.DecodeOpen(call.Input, into) }
+func decodeOpen[In any]() func(*Call, any) error {
+	decode := schema.Open(reflect.TypeFor[In]())
+	return func(call *Call, into any) error { return decode(call.Input, into) }
+}
 
 // Name returns the name of the definition.
 func (t *Tool) Name() string { return t.Definition.Name }
@@ -244,7 +247,7 @@ func NewBetaToolFromBytes[T any](
 	if err != nil {
 		return nil, fmt.Errorf("toolrunner: tool %q: %w", name, err)
 	}
-	tool := &Tool{Definition: definition(name, description, input.Param()), Handler: typedHandler(handler, decodeOpen)}
+	tool := &Tool{Definition: definition(name, description, input.Param()), Handler: typedHandler(handler, decodeOpen[T]())}
 	if !takesBytes[T]() {
 		tool.schema = input
 	}
@@ -260,7 +263,7 @@ func NewBetaTool[T any](
 	inputSchema anthropic.BetaToolInputSchemaParam,
 	handler func(context.Context, T) (anthropic.BetaToolResultBlockParamContentUnion, error),
 ) anthropic.BetaTool {
-	tool := &Tool{Definition: definition(name, description, inputSchema), Handler: typedHandler(handler, decodeOpen)}
+	tool := &Tool{Definition: definition(name, description, inputSchema), Handler: typedHandler(handler, decodeOpen[T]())}
 	if !takesBytes[T]() {
 		tool.schema, tool.err = schema.FromParam(inputSchema)
 	}
