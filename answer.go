@@ -8,7 +8,7 @@ import (
 // A step that runs calls reaches this file; the loop gets their results.
 
 // results runs what is left to run of calls, and hands out their results.
-func (r *Runner) results(ctx context.Context, calls []*Call) ([]*Result, error) {
+func (r *Runner) results(ctx context.Context, calls []*openCall) ([]*Result, error) {
 	r.mu.Lock()
 	waiting := r.loop.waiting()
 	r.mu.Unlock()
@@ -22,7 +22,7 @@ func (r *Runner) results(ctx context.Context, calls []*Call) ([]*Result, error) 
 	defer r.mu.Unlock()
 	results := make([]*Result, len(calls))
 	for i, call := range calls {
-		r.loop.hand(call.ID, &results[i])
+		r.loop.hand(call.use.id, &results[i])
 	}
 	return results, nil
 }

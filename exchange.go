@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
@@ -198,6 +199,23 @@ func (r *Runner) requestStream(ctx context.Context, service *anthropic.BetaMessa
 	return nil
 }
 
+// lastReply is a reply that is decoded when somebody looks at it.
+type lastReply struct {
+	raw     []byte
+	once    sync.Once // handlers may look at it
+	message *anthropic.BetaMessage
+}
+
+// get returns the message. What has the form of a reply can be decoded: members
+// of a type that the SDK does not expect are left out.
+func (l *lastReply) get() *anthropic.BetaMessage {
+	l.once.Do(func() {
+		*l.message = anthropic.BetaMessage{} // it may hold the beginning of a stream
+		_ = l.message.UnmarshalJSON(l.raw)
+	})
+	return l.message
+}
+
 // receive takes a complete reply into the history and completes its turn.
 func (r *Runner) receive(turn *Turn, raw []byte) (*reply, error) {
 	r.mu.Lock()
@@ -206,28 +224,27 @@ func (r *Runner) receive(turn *Turn, raw []byte) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	var message anthropic.BetaMessage
-	if err := message.UnmarshalJSON(reply.raw); err != nil {
-		return nil, &ReplyError{Reason: "it cannot be decoded", Body: raw, Err: err}
+	last := &lastReply{message: turn.BetaMessage, raw: reply.raw}
+	if !r.unseen {
+		last.get()
 	}
-	*turn.BetaMessage = message
 	turn.reply = reply
 	if turn.compacts {
 		if r.loop.compacted(reply) {
-			r.last, r.logged = turn.BetaMessage, 0
+			r.last, r.logged = last, 0
 		}
 		return reply, nil
 	}
 	r.loop.receive(reply)
 	for _, call := range r.loop.open {
 		if call.state != callUnrun && call.iteration == turn.iteration {
-			turn.calls = append(turn.calls, call.public())
+			turn.open = append(turn.open, call)
 		}
 	}
-	if len(turn.calls) > 0 {
+	if len(turn.open) > 0 {
 		r.loop.choice = turn.forced
 	}
-	r.last = turn.BetaMessage
+	r.last = last
 	return reply, nil
 }
 
@@ -238,8 +255,8 @@ func (r *Runner) parse(turn *Turn) {
 		return
 	}
 	r.output = nil
-	if rule := ruleFor(turn.StopReason); rule.after == endRun && rule.outcome == OutcomeCompleted {
-		r.output = r.Params.parseOutput(turn.BetaMessage)
+	if rule := ruleFor(anthropic.BetaStopReason(turn.reply.stopReason)); rule.after == endRun && rule.outcome == OutcomeCompleted {
+		r.output = r.Params.parseOutput(r.last.get())
 	}
 }
 

@@ -33,7 +33,8 @@ type Runner struct {
 	mu     sync.Mutex // guards the loop, whose steps never call user code
 	loop   *loop
 	turn   *Turn // the last one that was handed out
-	last   *anthropic.BetaMessage
+	last   *lastReply
+	unseen bool // no loop body sees the turns
 	ended  Outcome
 	output error // what parsing the final reply failed with
 }
@@ -127,6 +128,8 @@ func (r *Runner) Next(ctx context.Context) (*Turn, error) { return r.advance(ctx
 // [ErrTruncated], [ErrRefused], or what the run failed with. The message is then
 // the last one that came, or nil.
 func (r *Runner) RunToCompletion(ctx context.Context) (*anthropic.BetaMessage, error) {
+	defer func(before bool) { r.unseen = before }(r.unseen)
+	r.unseen = true
 	for {
 		if _, err := r.advance(ctx, false); err != nil {
 			if errors.Is(err, ErrDone) {
@@ -135,7 +138,7 @@ func (r *Runner) RunToCompletion(ctx context.Context) (*anthropic.BetaMessage, e
 			if err == nil && r.last == nil {
 				err = errors.New("toolrunner: the run ended without a message")
 			}
-			return r.last, err
+			return r.LastMessage(), err
 		}
 	}
 }

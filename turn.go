@@ -37,12 +37,13 @@ type Turn struct {
 	record    func(t *Turn, raw []byte) error // takes the complete reply
 	lose      func(error) error               // takes note that there will be none
 	reply     *reply                          // nil until the reply is complete
-	calls     []*Call
-	results   []*Result    // that the caller has in hand
-	stream    *stream      // nil if the reply came at once
-	first     *streamEvent // read before the body began
-	err       error        // what reading the reply failed with
-	reading   bool         // a loop over Events has control
+	open      []*openCall                     // that the runner answers
+	calls     []*Call                         // the same, once somebody has asked for them
+	results   []*Result                       // that the caller has in hand
+	stream    *stream                         // nil if the reply came at once
+	first     *streamEvent                    // read before the body began
+	err       error                           // what reading the reply failed with
+	reading   bool                            // a loop over Events has control
 	over      bool
 }
 
@@ -81,6 +82,11 @@ func (b *streamedBlock) textSoFar() string {
 // reply that was cut off or refused are never run. They are the caller's to keep.
 func (t *Turn) Calls() []*Call {
 	t.read()
+	if t.calls == nil {
+		for _, call := range t.open {
+			t.calls = append(t.calls, call.public())
+		}
+	}
 	return t.calls
 }
 
@@ -197,7 +203,7 @@ func (t *Turn) Results(ctx context.Context) ([]*Result, error) {
 	if t.results != nil {
 		return t.results, nil
 	}
-	results, err := t.runner.results(ctx, t.calls)
+	results, err := t.runner.results(ctx, t.open)
 	t.results = results
 	return results, err
 }
@@ -249,7 +255,7 @@ func (t *Turn) drop() {
 	if t.reply == nil && t.err != nil && !errors.Is(t.err, io.EOF) {
 		t.runner.loop.iteration++ // of a stream that failed; otherwise nothing would bound its retries
 	}
-	t.first, t.err, t.calls, t.results = nil, io.EOF, nil, nil
+	t.first, t.err, t.open, t.calls, t.results = nil, io.EOF, nil, nil, nil
 }
 
 // stop ends the turn where the loop body broke off. A reply that is complete
