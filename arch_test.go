@@ -36,6 +36,7 @@ var concepts = [][]string{
 	{"compact.go"},
 	{"opencall.go", "loop.go", "followup.go", "takeover.go", "compacting.go"},
 	{"params.go"},
+	{"system.go"},
 	{"request.go"},
 	{"accumulate.go", "stream.go"},
 	{"redact.go", "log.go"},

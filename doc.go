@@ -87,6 +87,7 @@
 //	takeover.go      a history that the body put in place
 //	compacting.go    the loop's part in compacting
 //	params.go        every knob
+//	system.go        the system prompt, encoded again when it changes
 //	request.go       parameters and history as a request body
 //	accumulate.go    stream events, put together to a reply
 //	stream.go        a response, read as events

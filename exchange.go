@@ -52,7 +52,7 @@ func (r *Runner) prepare(ctx context.Context, s step, turn *Turn, streaming bool
 	dropped := r.dropBreakpoints()
 	r.mu.Lock()
 	state := requestState{
-		tools: r.loop.tools.first, messages: r.loop.history.messages, container: r.loop.container, step: s,
+		system: &r.system, tools: r.loop.tools.first, messages: r.loop.history.messages, container: r.loop.container, step: s,
 		dropChoice: r.loop.choice != nil && r.loop.choice == r.Params.forced() && !r.Params.KeepToolChoice,
 	}
 	turn.iteration = r.loop.iteration
@@ -83,13 +83,14 @@ func (r *Runner) prepare(ctx context.Context, s step, turn *Turn, streaming bool
 // dropBreakpoints takes the oldest cache_control out of the history that are too
 // many beside those of the parameters, and returns how many.
 func (r *Runner) dropBreakpoints() int {
+	_ = r.system.set(r.Params.System) // newRequest has the error
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	h := &r.loop.history
 	if h.breakpoints() == 0 {
 		return 0
 	}
-	fixed := r.Params.breakpoints(r.loop.tools.first)
+	fixed := r.system.breakpoints + r.Params.breakpoints(r.loop.tools.first)
 	return h.dropBreakpoints(fixed + h.breakpoints() - maxBreakpoints)
 }
 

@@ -28,7 +28,8 @@ type Runner struct {
 
 	messages *anthropic.BetaMessageService
 	log      recorder
-	logged   int // messages of the history that were in a record
+	logged   int          // messages of the history that were in a record
+	system   systemPrompt // as it was sent last
 
 	mu     sync.Mutex // guards the loop, whose steps never call user code
 	loop   *loop
