@@ -38,7 +38,7 @@ var concepts = [][]string{
 	{"params.go"},
 	{"system.go"},
 	{"request.go"},
-	{"accumulate.go", "stream.go"},
+	{"accumulate.go", "delta.go", "stream.go"},
 	{"redact.go", "log.go"},
 	{"turn.go", "exchange.go", "answer.go", "conversation.go", "runner.go"},
 }

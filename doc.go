@@ -90,6 +90,7 @@
 //	system.go        the system prompt, encoded again when it changes
 //	request.go       parameters and history as a request body
 //	accumulate.go    stream events, put together to a reply
+//	delta.go         the most frequent event, read fast
 //	stream.go        a response, read as events
 //	log.go           records of what happens
 //	redact.go        records without secrets

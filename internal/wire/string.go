@@ -9,8 +9,8 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
-// skipString returns the index after the string literal that begins at data[i].
-func skipString(data []byte, i int) (int, error) {
+// SkipString returns the index after the string literal that begins at data[i].
+func SkipString(data []byte, i int) (int, error) {
 	if i >= len(data) {
 		return 0, errShort
 	}
