@@ -120,10 +120,23 @@ func (j *Job) atOnce(peer Peer) (Report, error) {
 	finish()
 	r.Conversations, r.Turns = j.Runs, j.Runs*(j.Turns-1)
 	r.Live = inUse() - empty
+	err = errors.Join(err, j.profileMemory())
 	r.History = int64(r.Turns) * historyOfTurn(j.Text)
 	err = errors.Join(err, j.ask(http.MethodPost, "/release"))
 	wait.Wait()
 	return r, cmp.Or(err, errors.Join(errs...))
+}
+
+// profileMemory writes a profile of the memory in use beside that of the time.
+func (j *Job) profileMemory() error {
+	if j.Profile == "" {
+		return nil
+	}
+	f, err := os.Create(j.Profile + ".memory")
+	if err != nil {
+		return err
+	}
+	return errors.Join(pprof.Lookup("heap").WriteTo(f, 0), f.Close())
 }
 
 // historyOfTurn returns the bytes of a turn with one call in a history.
