@@ -27,11 +27,14 @@ const (
 
 // streamedBlock is a content block that grows.
 type streamedBlock struct {
-	index   int
-	kind    string
-	start   []byte            // of the start event
-	strings map[string][]byte // by member: what deltas added, as the inside of string literals
-	input   []byte            // the same, for the JSON text of the input
+	index int
+	kind  string
+	start []byte // of the start event
+
+	// What deltas added to its members, as the inside of string literals; that of
+	// input is JSON text.
+	text, thinking, signature, input []byte
+
 	lists   map[string][][]byte
 	replace object
 }
@@ -163,21 +166,20 @@ func (a *accumulator) grow(e *streamEvent) error {
 	if err != nil {
 		return err
 	}
-	misfit := func(kind string) bool { return b.kind != kind && isKnownKind(b.kind) }
 	switch e.deltaKind {
 	case "text_delta":
-		return b.add("text", e.text, misfit(typeText))
+		return b.add(&b.text, e, e.text, typeText)
 	case "thinking_delta":
-		return b.add("thinking", e.thinking, misfit(typeThinking))
+		return b.add(&b.thinking, e, e.thinking, typeThinking)
 	case "signature_delta":
-		return b.add("signature", e.signature, misfit(typeThinking))
+		return b.add(&b.signature, e, e.signature, typeThinking)
 	case "input_json_delta":
 		if len(e.partialJSON) > 0 && isKnownKind(b.kind) && !strings.HasSuffix(b.kind, "tool_use") {
 			return fmt.Errorf("an input delta for a %s block", b.kind)
 		}
 		b.input = append(b.input, e.partialJSON...)
 	case "citations_delta":
-		return b.addTo("citations", e.delta, "citation", misfit(typeText))
+		return b.addTo("citations", e.delta, "citation", typeText)
 	case "compaction_delta":
 		return wire.Members(e.delta, func(key, value []byte) error {
 			if string(key) != "type" {
@@ -202,25 +204,25 @@ func isKnownKind(kind string) bool {
 	return false
 }
 
-// add appends the inside of a string literal to a member. A misfit is a delta
-// that does not go with the block's type; an empty one does no harm.
-func (b *streamedBlock) add(name string, content []byte, misfit bool) error {
+// misfit reports whether a delta of blocks of a kind does not go with b.
+func (b *streamedBlock) misfit(kind string) bool { return b.kind != kind && isKnownKind(b.kind) }
+
+// add appends the inside of a string literal to a member that blocks of a kind
+// have. In another block an empty one does no harm.
+func (b *streamedBlock) add(member *[]byte, e *streamEvent, content []byte, kind string) error {
 	if len(content) == 0 {
 		return nil
 	}
-	if misfit {
-		return fmt.Errorf("a %s delta for a %s block", name, b.kind)
+	if b.misfit(kind) {
+		return fmt.Errorf("a %s for a %s block", e.deltaKind, b.kind)
 	}
-	if b.strings == nil {
-		b.strings = make(map[string][]byte, 1)
-	}
-	b.strings[name] = append(b.strings[name], content...)
+	*member = append(*member, content...)
 	return nil
 }
 
 // addTo appends a member of the delta to a list of the block.
-func (b *streamedBlock) addTo(name string, delta []byte, from string, misfit bool) error {
-	if misfit {
+func (b *streamedBlock) addTo(name string, delta []byte, from, kind string) error {
+	if b.misfit(kind) {
 		return fmt.Errorf("a %s delta for a %s block", name, b.kind)
 	}
 	return wire.Members(delta, func(key, value []byte) error {
@@ -236,13 +238,16 @@ func (b *streamedBlock) addTo(name string, delta []byte, from string, misfit boo
 
 // appendTo appends the finished block. One without deltas stays as it came.
 func (b *streamedBlock) appendTo(dst []byte) []byte {
-	if b.strings == nil && b.lists == nil && len(b.input) == 0 && b.replace == nil {
+	size := len(b.text) + len(b.thinking) + len(b.signature) + len(b.input)
+	if size == 0 && b.lists == nil && b.replace == nil {
 		return append(dst, b.start...)
 	}
 	o, _ := readObject(b.start) // it was walked over when it came
-	for name, added := range b.strings {
-		before, _ := wire.Content(o.get(name))
-		o.set(name, slices.Concat([]byte{'"'}, before, added, []byte{'"'}))
+	for _, m := range []member{{"text", b.text}, {"thinking", b.thinking}, {"signature", b.signature}} {
+		if len(m.value) > 0 {
+			before, _ := wire.Content(o.get(m.key))
+			o.set(m.key, slices.Concat([]byte{'"'}, before, m.value, []byte{'"'}))
+		}
 	}
 	for name, values := range b.lists {
 		o.set(name, appendList(o.get(name), values))
@@ -291,10 +296,7 @@ func (a *accumulator) finish() ([]byte, error) {
 	}
 	size := 1024
 	for _, b := range a.blocks {
-		size += len(b.start) + len(b.input) + 16
-		for _, s := range b.strings {
-			size += len(s)
-		}
+		size += len(b.start) + len(b.text) + len(b.thinking) + len(b.signature) + len(b.input) + 16
 	}
 	if len(a.blocks) > 0 {
 		content := append(make([]byte, 0, size), '[')

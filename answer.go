@@ -9,7 +9,7 @@ import (
 // A step that runs calls reaches this file; the loop gets their results.
 
 // results runs what is left to run of calls, and hands out their results.
-func (r *Runner) results(ctx context.Context, calls []*Call) ([]*Result, error) {
+func (r *Runner) results(ctx context.Context, calls []*openCall) ([]*Result, error) {
 	if len(calls) == 0 {
 		return nil, nil
 	}
@@ -28,7 +28,7 @@ func (r *Runner) results(ctx context.Context, calls []*Call) ([]*Result, error) 
 
 // handOut returns the results of calls. It reports false if some were decided on
 // since the others ran, and are to run.
-func (r *Runner) handOut(calls []*Call) (results []*Result, done bool, err error) {
+func (r *Runner) handOut(calls []*openCall) (results []*Result, done bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.loop.waiting()) > 0 {
@@ -39,7 +39,7 @@ func (r *Runner) handOut(calls []*Call) (results []*Result, done bool, err error
 	}
 	results = make([]*Result, len(calls))
 	for i, call := range calls {
-		r.loop.hand(call.ID, &results[i])
+		r.loop.hand(call.use.id, &results[i])
 	}
 	return results, true, nil
 }

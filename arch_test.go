@@ -38,8 +38,9 @@ var concepts = [][]string{
 	{"opencall.go", "loop.go", "followup.go", "takeover.go", "compacting.go", "limiting.go", "snapshot.go", "seal.go", "restore.go"},
 	{"checkpoint.go"},
 	{"params.go"},
+	{"system.go"},
 	{"request.go"},
-	{"accumulate.go", "stream.go"},
+	{"accumulate.go", "delta.go", "stream.go"},
 	{"redact.go", "log.go"},
 	{"turn.go", "exchange.go", "ask.go", "eager.go", "answer.go", "conversation.go", "resume.go", "runner.go"},
 }

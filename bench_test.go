@@ -36,7 +36,7 @@ func (c *canned) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-func (c *canned) runner(b *testing.B, tools ...anthropic.BetaTool) *toolrunner.Runner {
+func (c *canned) runner(b testing.TB, tools ...anthropic.BetaTool) *toolrunner.Runner {
 	b.Helper()
 	client := anthropic.NewClient(option.WithoutEnvironmentDefaults(), option.WithAPIKey("key"), option.WithBaseURL("http://bench.invalid"),
 		option.WithHTTPClient(&http.Client{Transport: c}))

@@ -1,7 +1,6 @@
 package toolrunner
 
 import (
-	"bytes"
 	"slices"
 
 	"github.com/toolrunner/toolrunner/internal/wire"
@@ -12,44 +11,6 @@ import (
 
 // maxBreakpoints is how many cache_control the API takes in one request.
 const maxBreakpoints = 4
-
-const cacheControl = "cache_control"
-
-// countBreakpoints counts the cache_control of a message, a tool or a block, the
-// blocks and definitions in it included. The input of a call is no place for one.
-func countBreakpoints(raw []byte) int {
-	if !bytes.Contains(raw, []byte(`"`+cacheControl+`"`)) {
-		return 0
-	}
-	n := 0
-	walkBreakpoints(raw, func() { n++ })
-	return n
-}
-
-func walkBreakpoints(value []byte, found func()) {
-	if len(value) == 0 {
-		return
-	}
-	switch value[0] {
-	case '[':
-		_ = wire.Elements(value, func(element []byte) error {
-			walkBreakpoints(element, found)
-			return nil
-		})
-	case '{':
-		_ = wire.Members(value, func(key, member []byte) error {
-			switch string(key) {
-			case cacheControl:
-				if member[0] == '{' {
-					found()
-				}
-			case "content", "source", "tool", "definition":
-				walkBreakpoints(member, found)
-			}
-			return nil
-		})
-	}
-}
 
 // withoutBreakpoints returns a message, or a part of it, without the first n of
 // its cache_control.

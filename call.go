@@ -182,7 +182,13 @@ func (r *Result) encode(use toolUse) []byte {
 	if r == nil {
 		r = &Result{}
 	}
-	block, err := r.appendBlock(nil, use)
+	size := 256
+	for _, c := range r.Content {
+		if c.OfText != nil {
+			size += len(c.OfText.Text) + len(c.OfText.Text)/8 // for escapes
+		}
+	}
+	block, err := r.appendBlock(make([]byte, 0, size), use)
 	if err != nil {
 		failed := failedResult(nil, fmt.Errorf("the tool's result could not be encoded: %w", err))
 		block, _ = failed.appendBlock(nil, use) // one plain text block cannot fail
@@ -236,15 +242,18 @@ func (r *Result) appendBlock(dst []byte, use toolUse) ([]byte, error) {
 	open := `,"content":[`
 	separator := open
 	for _, c := range r.Content {
-		block, err := encodeContent(c)
-		if err != nil {
+		before := len(dst)
+		dst = append(dst, separator...)
+		begin := len(dst)
+		var err error
+		if dst, err = appendContent(dst, c); err != nil {
 			return nil, err
 		}
-		if block != nil {
-			dst = append(dst, separator...)
-			dst = append(dst, block...)
-			separator = ","
+		if len(dst) == begin {
+			dst = dst[:before]
+			continue
 		}
+		separator = ","
 	}
 	if separator == open && r.IsError {
 		dst = append(dst, open...)
@@ -267,15 +276,15 @@ func (r *Result) appendBlock(dst []byte, use toolUse) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
-// encodeContent returns the content block c, or nil for one that says nothing.
-func encodeContent(c anthropic.BetaToolResultBlockParamContentUnion) ([]byte, error) {
+// appendContent appends the content block c, or nothing for one that says nothing.
+func appendContent(dst []byte, c anthropic.BetaToolResultBlockParamContentUnion) ([]byte, error) {
 	if t := c.OfText; t != nil {
 		if _, raw := t.Overrides(); !raw && len(t.ExtraFields()) == 0 {
 			if t.Text == "" {
-				return nil, nil
+				return dst, nil
 			}
 			if len(t.Citations) == 0 && isZeroCacheControl(t.CacheControl) && (t.Type == "" || t.Type == "text") {
-				return appendText(nil, t.Text), nil
+				return appendText(dst, t.Text), nil
 			}
 		}
 	}
@@ -284,12 +293,12 @@ func encodeContent(c anthropic.BetaToolResultBlockParamContentUnion) ([]byte, er
 		return nil, err
 	}
 	if string(block) == "null" {
-		return nil, nil
+		return dst, nil
 	}
 	if !wire.Valid(block) {
 		return nil, fmt.Errorf("a content block is not valid JSON: %.100q", block)
 	}
-	return block, nil
+	return append(dst, block...), nil
 }
 
 func appendText(dst []byte, text string) []byte {

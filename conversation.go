@@ -91,7 +91,12 @@ func (r *Runner) CompactBeforeNextTurn(config anthropic.BetaCompactionConfigUnio
 // LastMessage returns the last reply, or nil if there is none: one that was taken
 // over counts, one to a compaction only if it has a summary. It is the message that
 // its turn embeds.
-func (r *Runner) LastMessage() *anthropic.BetaMessage { return r.last }
+func (r *Runner) LastMessage() *anthropic.BetaMessage {
+	if r.last == nil {
+		return nil
+	}
+	return r.last.get()
+}
 
 // IterationCount returns how many replies the run has had, as Params.MaxIterations
 // counts them. A run that begins after another has ended for good counts from one.

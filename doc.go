@@ -99,8 +99,10 @@
 //	restore.go       bytes as the state of a loop
 //	checkpoint.go    what has changed, kept in a file
 //	params.go        every knob
+//	system.go        the system prompt, encoded again when it changes
 //	request.go       parameters and history as a request body
 //	accumulate.go    stream events, put together to a reply
+//	delta.go         the most frequent event, read fast
 //	stream.go        a response, read as events
 //	log.go           records of what happens
 //	redact.go        records without secrets

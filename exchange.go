@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
@@ -54,7 +55,7 @@ func (r *Runner) prepare(ctx context.Context, s step, turn *Turn, streaming bool
 	dropped := r.dropBreakpoints()
 	r.mu.Lock()
 	state := requestState{
-		tools: r.loop.tools.first, messages: r.loop.history.messages, container: r.loop.container, step: s,
+		system: &r.system, tools: r.loop.tools.first, messages: r.loop.history.messages, container: r.loop.container, step: s,
 		dropChoice: r.loop.choice != nil && r.loop.choice == r.Params.forced() && !r.Params.KeepToolChoice,
 	}
 	turn.iteration = r.loop.iteration
@@ -85,13 +86,14 @@ func (r *Runner) prepare(ctx context.Context, s step, turn *Turn, streaming bool
 // dropBreakpoints takes the oldest cache_control out of the history that are too
 // many beside those of the parameters, and returns how many.
 func (r *Runner) dropBreakpoints() int {
+	_ = r.system.set(r.Params.System) // newRequest has the error
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	h := &r.loop.history
 	if h.breakpoints() == 0 {
 		return 0
 	}
-	fixed := r.Params.breakpoints(r.loop.tools.first)
+	fixed := r.system.breakpoints + r.Params.breakpoints(r.loop.tools.first)
 	return h.dropBreakpoints(fixed + h.breakpoints() - maxBreakpoints)
 }
 
@@ -201,6 +203,23 @@ func (r *Runner) requestStream(ctx context.Context, service *anthropic.BetaMessa
 	return nil
 }
 
+// lastReply is a reply that is decoded when somebody looks at it.
+type lastReply struct {
+	raw     []byte
+	once    sync.Once // handlers may look at it
+	message *anthropic.BetaMessage
+}
+
+// get returns the message. What has the form of a reply can be decoded: members
+// of a type that the SDK does not expect are left out.
+func (l *lastReply) get() *anthropic.BetaMessage {
+	l.once.Do(func() {
+		*l.message = anthropic.BetaMessage{} // it may hold the beginning of a stream
+		_ = l.message.UnmarshalJSON(l.raw)
+	})
+	return l.message
+}
+
 // receive takes a complete reply into the history and completes its turn.
 func (r *Runner) receive(turn *Turn, raw []byte) (*reply, error) {
 	r.mu.Lock()
@@ -209,29 +228,28 @@ func (r *Runner) receive(turn *Turn, raw []byte) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	var message anthropic.BetaMessage
-	if err := message.UnmarshalJSON(reply.raw); err != nil {
-		return nil, &ReplyError{Reason: "it cannot be decoded", Body: raw, Err: err}
+	last := &lastReply{message: turn.BetaMessage, raw: reply.raw}
+	if !r.unseen {
+		last.get()
 	}
-	*turn.BetaMessage = message
 	turn.reply = reply
 	if turn.compacts {
 		if r.loop.compacted(reply) {
-			r.last, r.logged = turn.BetaMessage, 0
+			r.last, r.logged = last, 0
 		}
 		return reply, nil
 	}
 	r.loop.receive(reply)
 	for _, call := range r.loop.open {
 		if call.state != callUnrun && call.iteration == turn.iteration {
-			turn.calls = append(turn.calls, r.public(call))
+			turn.open = append(turn.open, call)
 		}
 	}
-	if len(turn.calls) > 0 {
+	if len(turn.open) > 0 {
 		r.loop.choice = turn.forced
 	}
 	r.eager.prune()
-	r.last = turn.BetaMessage
+	r.last = last
 	return reply, nil
 }
 
@@ -242,8 +260,8 @@ func (r *Runner) parse(turn *Turn) {
 		return
 	}
 	r.output = nil
-	if rule := ruleFor(turn.StopReason); rule.after == endRun && rule.outcome == OutcomeCompleted {
-		r.output = r.Params.parseOutput(turn.BetaMessage)
+	if rule := ruleFor(anthropic.BetaStopReason(turn.reply.stopReason)); rule.after == endRun && rule.outcome == OutcomeCompleted {
+		r.output = r.Params.parseOutput(r.last.get())
 	}
 }
 

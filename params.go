@@ -90,7 +90,7 @@ type Params struct { //nolint:recvcheck // it is printed by value, and too large
 	Logger *slog.Logger
 
 	// RequestOptions go on every request of the runner, after those of the
-	// client. They may change anything but the body's messages, tools and
+	// client. They may change anything but the body's messages, system, tools and
 	// thinking.
 	RequestOptions []option.RequestOption
 }
@@ -169,17 +169,12 @@ func (p *Params) current() error {
 	return p.validate()
 }
 
-// breakpoints counts the cache_control of the parameters, and of the runner's own
-// tools that are sent beside them.
+// breakpoints counts the cache_control of the parameters but for the system prompt,
+// and of the runner's own tools that are sent beside them.
 func (p *Params) breakpoints(own []*registered) int {
 	n := 0
 	if !isZeroCacheControl(p.CacheControl) {
 		n++
-	}
-	for i := range p.System {
-		if block, err := encodeJSON(p.System[i]); err == nil {
-			n += countBreakpoints(block)
-		}
 	}
 	given := make(map[string]bool)
 	for _, tool := range p.Tools {
@@ -190,7 +185,7 @@ func (p *Params) breakpoints(own []*registered) int {
 	}
 	for _, tool := range own {
 		if !given[tool.name] {
-			n += countBreakpoints(tool.definition)
+			n += tool.breakpoints
 		}
 	}
 	return n

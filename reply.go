@@ -55,14 +55,14 @@ func readReply(raw []byte, taken func(id string) bool) (*reply, error) {
 	case role != roleAssistant || len(content) == 0 || content[0] != '[':
 		return nil, &ReplyError{Reason: "it is not a message of the assistant with a list of blocks", Body: raw}
 	}
-	blocks, err := parseBlocks(content)
+	m := wrapContent(content) // what is kept of the blocks is part of it, not of raw
+	blocks, err := parseBlocks(m.content)
 	if err == nil {
 		blocks, err = r.mend(blocks, taken)
 	}
 	if err != nil {
 		return nil, &ReplyError{Reason: "its content cannot be used", Body: raw, Err: err}
 	}
-	m := wrapContent(content)
 	if len(r.notes) > 0 {
 		m = joinMessage(roleAssistant, rawsOf(blocks))
 		r.raw = setMember(raw, "content", m.content)

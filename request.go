@@ -2,6 +2,7 @@ package toolrunner
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -34,6 +35,7 @@ type request struct {
 
 // requestState is what a request is made of beside the parameters.
 type requestState struct {
+	system     *systemPrompt
 	tools      []*registered
 	messages   []message
 	container  string // of the last reply that had one
@@ -50,8 +52,12 @@ func newRequest(p *Params, s requestState) (*request, error) {
 	if s.dropChoice {
 		r.params.ToolChoice = anthropic.BetaToolChoiceUnionParam{}
 	}
+	r.rest.Grow(2*(len(p.Tools)+len(s.tools)+len(s.messages)) + 6)
 	if err := r.shape(p, s); err != nil {
 		return nil, err
+	}
+	if err := r.appendSystem(cmp.Or(s.system, &systemPrompt{})); err != nil {
+		return nil, fmt.Errorf("Params.System: %w", err)
 	}
 	r.params.Tools = nil
 	r.params.Thinking = anthropic.BetaThinkingConfigParamUnion{} // the SDK writes warnings about it to stderr
@@ -109,6 +115,19 @@ func (r *request) adoptContainer(id string) {
 	case !c.OfString.Valid():
 		c.OfString = anthropic.String(id)
 	}
+}
+
+// appendSystem moves the system prompt from the parameters to what follows them.
+func (r *request) appendSystem(s *systemPrompt) error {
+	if r.params.System == nil {
+		return nil
+	}
+	if err := s.set(r.params.System); err != nil {
+		return err
+	}
+	r.rest.Append([]byte(`,"system":`), s.raw)
+	r.params.System = nil
+	return nil
 }
 
 // appendTools adds the caller's definitions, and those of the runner's tools
@@ -242,7 +261,7 @@ func (r *request) describe(err error) error {
 func (r *request) complete(head []byte) (*wire.Body, error) {
 	err := wire.Members(head, func(key, _ []byte) error {
 		switch string(key) {
-		case "messages", "tools", "thinking":
+		case "messages", "system", "tools", "thinking":
 			return fmt.Errorf("a request option sets %q in the body; set it in Params", key)
 		}
 		return nil

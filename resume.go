@@ -83,10 +83,7 @@ func Resume(messages *anthropic.BetaMessageService, tools []anthropic.BetaTool, 
 		loop.choice = params.forced()
 	}
 	if loop.reply != nil {
-		r.last = &anthropic.BetaMessage{}
-		if err := r.last.UnmarshalJSON(loop.reply); err != nil {
-			return nil, snapshotError(err, "its last reply cannot be decoded")
-		}
+		r.last = &lastReply{raw: loop.reply, message: &anthropic.BetaMessage{}}
 	}
 	r.loop, r.resumed = loop, loop.sequence
 	loop.sequence++

@@ -31,7 +31,8 @@ type Runner struct {
 
 	messages *anthropic.BetaMessageService
 	log      recorder
-	logged   int // messages of the history that were in a record
+	logged   int          // messages of the history that were in a record
+	system   systemPrompt // as it was sent last
 
 	checkpoint  Checkpoint
 	snapshotKey []byte
@@ -42,7 +43,8 @@ type Runner struct {
 	loop   *loop
 	eager  *eager // nil unless calls may run while a reply streams
 	turn   *Turn  // the last one that was handed out
-	last   *anthropic.BetaMessage
+	last   *lastReply
+	unseen bool // no loop body sees the turns
 	ended  Outcome
 	limit  string // that was reached, if one was
 	output error  // what parsing the final reply failed with
@@ -151,6 +153,8 @@ func (r *Runner) Next(ctx context.Context) (*Turn, error) { return r.advance(ctx
 // [ErrTruncated], [ErrRefused], or what the run failed with. The message is then
 // the last one that came, or nil. [Text] returns its text.
 func (r *Runner) RunToCompletion(ctx context.Context) (*anthropic.BetaMessage, error) {
+	defer func(before bool) { r.unseen = before }(r.unseen)
+	r.unseen = true
 	for {
 		if _, err := r.advance(ctx, false); err != nil {
 			if errors.Is(err, ErrDone) {
@@ -159,7 +163,7 @@ func (r *Runner) RunToCompletion(ctx context.Context) (*anthropic.BetaMessage, e
 			if err == nil && r.last == nil {
 				err = errors.New("toolrunner: the run ended without a message")
 			}
-			return r.last, err
+			return r.LastMessage(), err
 		}
 	}
 }

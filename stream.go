@@ -62,6 +62,14 @@ type streamEvent struct {
 // read reads the parts of an event. name is of the event field, and counts where
 // the data has no type.
 func (e *streamEvent) read(name, data []byte) error {
+	if e.readDeltaForm(data) {
+		return nil
+	}
+	return e.walk(name, data)
+}
+
+// walk reads an event of any form.
+func (e *streamEvent) walk(name, data []byte) error {
 	*e = streamEvent{data: data, kind: eventKind(name)}
 	err := wire.Members(data, func(key, value []byte) error {
 		switch string(key) {

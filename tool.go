@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"sync"
 	"time"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
@@ -54,6 +55,17 @@ type Tool struct {
 	schema *schema.Input                 // what input is checked against; nil: nothing
 	strict func() (*schema.Input, error) // derives it for Definition.Strict; nil: it is not derived
 	err    error                         // why there is no schema, for a constructor that returns no error
+	sent   *sentTool                     // nil: nothing is kept
+}
+
+// sentTool is what a tool is sent as. It is made for the first runner that the
+// tool is given, after which the tool does not change, and kept for the next.
+type sentTool struct {
+	once       sync.Once
+	of         *Tool // a copy of the tool may be changed
+	definition []byte
+	schema     *schema.Input
+	err        error
 }
 
 var _ anthropic.BetaTool = (*Tool)(nil)
@@ -104,6 +116,7 @@ func derivedTool[In, Out any](name, description string, run func(context.Context
 			return input.Decode(call.Input, into)
 		}),
 		schema: input,
+		sent:   &sentTool{},
 		strict: func() (*schema.Input, error) { return derive(true) },
 	}, nil
 }
@@ -112,7 +125,7 @@ func derivedTool[In, Out any](name, description string, run func(context.Context
 // handler gets the input as the API sent it: valid JSON, but checked against
 // nothing.
 func NewRawTool(definition anthropic.BetaToolParam, run Handler) *Tool {
-	return &Tool{Definition: definition, Handler: run}
+	return &Tool{Definition: definition, Handler: run, sent: &sentTool{}}
 }
 
 func definition(name, description string, input anthropic.BetaToolInputSchemaParam) anthropic.BetaToolParam {
@@ -151,7 +164,10 @@ func decodeInto(call *Call, into any, decode func(*Call, any) error) error {
 }
 
 // decodeOpen decodes input whose keys somebody else's schema names.
-func decodeOpen(call *Call, into any) error { return schema.DecodeOpen(call.Input, into) }
+func decodeOpen[In any]() func(*Call, any) error {
+	decode := schema.Open(reflect.TypeFor[In]())
+	return func(call *Call, into any) error { return decode(call.Input, into) }
+}
 
 // Name returns the name of the definition.
 func (t *Tool) Name() string { return t.Definition.Name }
@@ -191,6 +207,27 @@ func (t *Tool) check(input json.RawMessage) error {
 		return nil
 	}
 	return t.schema.Check(input)
+}
+
+// encoded returns the definition as it is sent, and the schema that goes with it.
+func (t *Tool) encoded() ([]byte, *schema.Input, error) {
+	s := t.sent
+	if s != nil {
+		s.once.Do(func() { s.of = t; s.encode(t) })
+	}
+	if s == nil || s.of != t {
+		s = &sentTool{}
+		s.encode(t)
+	}
+	return s.definition, s.schema, s.err
+}
+
+func (s *sentTool) encode(t *Tool) {
+	d, input, err := t.fitted()
+	if err == nil {
+		s.definition, err = encodeDefinition(d)
+	}
+	s.schema, s.err = input, err
 }
 
 // fitted returns the definition and the schema as they are to be used: a derived
@@ -248,7 +285,7 @@ func NewBetaToolFromBytes[T any](
 	if err != nil {
 		return nil, fmt.Errorf("toolrunner: tool %q: %w", name, err)
 	}
-	tool := &Tool{Definition: definition(name, description, input.Param()), Handler: typedHandler(handler, decodeOpen)}
+	tool := NewRawTool(definition(name, description, input.Param()), typedHandler(handler, decodeOpen[T]()))
 	if !takesBytes[T]() {
 		tool.schema = input
 	}
@@ -264,7 +301,7 @@ func NewBetaTool[T any](
 	inputSchema anthropic.BetaToolInputSchemaParam,
 	handler func(context.Context, T) (anthropic.BetaToolResultBlockParamContentUnion, error),
 ) anthropic.BetaTool {
-	tool := &Tool{Definition: definition(name, description, inputSchema), Handler: typedHandler(handler, decodeOpen)}
+	tool := NewRawTool(definition(name, description, inputSchema), typedHandler(handler, decodeOpen[T]()))
 	if !takesBytes[T]() {
 		tool.schema, tool.err = schema.FromParam(inputSchema)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolrunner/toolrunner"
 	"github.com/toolrunner/toolrunner/toolrunnertest"
@@ -220,5 +221,29 @@ func TestValidationCanBeTurnedOff(t *testing.T) {
 	wantSuccess(t, c.request(t, -1), "a", "in ")
 	if text, failed := resultText(t, c.request(t, -1), "b"); !failed || !strings.Contains(text, "city") {
 		t.Errorf("result = %q, failed %v; want one that names city, failed", text, failed)
+	}
+}
+
+// A tool is encoded once for all its runners; a copy of it is another tool.
+func TestCopyOfAToolMayBeChanged(t *testing.T) {
+	first := toolrunner.NewTool("first", "One.", func(context.Context, struct{}) (string, error) { return "1", nil })
+	for range 2 {
+		c := newConversation(t, toolrunnertest.Text("done"))
+		second := *first
+		second.Definition.Name = "second"
+		second.Definition.Strict = anthropic.Bool(true)
+		c.Runner = c.runner(t, asking("hi"), first, &second)
+		c.run(t)
+		type tool struct {
+			Name   string
+			Strict bool
+		}
+		var sent []tool
+		if err := json.Unmarshal(c.request(t, -1).Field("tools"), &sent); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]tool{{"first", false}, {"second", true}}, sent); diff != "" {
+			t.Errorf("tools (-want +got):\n%s", diff)
+		}
 	}
 }

@@ -32,6 +32,8 @@ type registered struct {
 	readOnly   bool
 	repeatable bool // a call that was interrupted may run again
 	exclusive  bool
+
+	breakpoints int // the cache_control of the definition
 }
 
 // toolset is what can be called now. The definitions that go out as params.tools
@@ -159,10 +161,9 @@ func register(tool anthropic.BetaTool) (*registered, error) {
 		return nil, errors.New("the tool is nil")
 	}
 	r := &registered{name: tool.Name()}
-	var d anthropic.BetaToolParam
+	var err error
 	if own, ok := tool.(*Tool); ok {
-		var err error
-		if d, r.schema, err = own.fitted(); err != nil {
+		if r.definition, r.schema, err = own.encoded(); err != nil {
 			return nil, fmt.Errorf("tool %q: %w", r.name, err)
 		}
 		r.handler, r.timeout, r.readOnly, r.exclusive = own.Handler, own.Timeout, own.ReadOnly, own.Exclusive
@@ -175,16 +176,15 @@ func register(tool anthropic.BetaTool) (*registered, error) {
 		if err != nil {
 			return nil, fmt.Errorf("tool %q: %w", r.name, err)
 		}
-		d = definition(r.name, tool.Description(), input.Param())
+		if r.definition, err = encodeDefinition(definition(r.name, tool.Description(), input.Param())); err != nil {
+			return nil, fmt.Errorf("tool %q: %w", r.name, err)
+		}
 		r.handler, r.schema = foreignHandler(tool), input.Fair()
 	}
 	if !toolName.MatchString(r.name) {
 		return nil, fmt.Errorf("the name %q is not one that the Messages API accepts: use 1 to 128 letters, digits, underscores and hyphens", r.name)
 	}
-	var err error
-	if r.definition, err = encodeDefinition(d); err != nil {
-		return nil, fmt.Errorf("tool %q: %w", r.name, err)
-	}
+	r.breakpoints = countBreakpoints(r.definition)
 	return r, nil
 }
 

@@ -38,12 +38,13 @@ type Turn struct {
 	record    func(t *Turn, raw []byte) error // takes the complete reply
 	lose      func(error) error               // takes note that there will be none
 	reply     *reply                          // nil until the reply is complete
-	calls     []*Call
-	results   []*Result    // that the caller has in hand
-	stream    *stream      // nil if the reply came at once
-	first     *streamEvent // read before the body began
-	err       error        // what reading the reply failed with
-	reading   bool         // a loop over Events has control
+	open      []*openCall                     // that the runner answers
+	calls     []*Call                         // the same, once somebody has asked for them
+	results   []*Result                       // that the caller has in hand
+	stream    *stream                         // nil if the reply came at once
+	first     *streamEvent                    // read before the body began
+	err       error                           // what reading the reply failed with
+	reading   bool                            // a loop over Events has control
 	over      bool
 }
 
@@ -69,7 +70,7 @@ func (t *Turn) Text() string {
 
 // textSoFar returns the text of a text block that grows.
 func (b *streamedBlock) textSoFar() string {
-	return stringMember(b.start, "text") + wire.UnquoteContent(b.strings["text"])
+	return stringMember(b.start, "text") + wire.UnquoteContent(b.text)
 }
 
 // Calls returns the calls of client tools that the runner answers, in the order
@@ -77,6 +78,11 @@ func (b *streamedBlock) textSoFar() string {
 // reply that was cut off or refused are never run. They are the caller's to keep.
 func (t *Turn) Calls() []*Call {
 	t.read()
+	if t.calls == nil && len(t.open) > 0 {
+		t.runner.mu.Lock()
+		defer t.runner.mu.Unlock()
+		t.calls = t.runner.publicAll(t.open)
+	}
 	return t.calls
 }
 
@@ -197,7 +203,7 @@ func (t *Turn) Results(ctx context.Context) ([]*Result, error) {
 	if t.results != nil {
 		return t.results, nil
 	}
-	results, err := t.runner.results(ctx, t.calls)
+	results, err := t.runner.results(ctx, t.open)
 	t.results = results
 	return results, err
 }
@@ -290,7 +296,7 @@ func (t *Turn) drop() {
 	if t.reply == nil && t.err != nil && !errors.Is(t.err, io.EOF) {
 		t.runner.loop.iteration++ // of a stream that failed; otherwise nothing would bound its retries
 	}
-	t.first, t.err, t.calls, t.results = nil, io.EOF, nil, nil
+	t.first, t.err, t.open, t.calls, t.results = nil, io.EOF, nil, nil, nil
 	t.runner.eager.takenOver()
 }
 

@@ -23,10 +23,14 @@ func Decode(input json.RawMessage, into any) error {
 	return decodeWith(fitter{}, input, into)
 }
 
-// DecodeOpen is Decode for a type beside a schema that somebody else wrote: which keys there may be, the schema says, and
-// as in encoding/json, a key goes to the field whose name it has but for case, or nowhere.
-func DecodeOpen(input json.RawMessage, into any) error {
-	return decodeWith(fitter{keys: matchKeys}, input, into)
+// Open returns Decode for values of type t beside a schema that somebody else wrote: which keys there may be, the schema
+// says, and as in encoding/json, a key goes to the field whose name it has but for case, or nowhere.
+func Open(t reflect.Type) func(input json.RawMessage, into any) error {
+	known := fieldTable{}
+	known.addAll(t)
+	return func(input json.RawMessage, into any) error {
+		return decodeWith(fitter{known: known, keys: matchKeys}, input, into)
+	}
 }
 
 func decodeWith(f fitter, input json.RawMessage, into any) error {

@@ -3,6 +3,9 @@ package schema
 import (
 	"encoding/json"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
 // The kinds of a jsonValue: the first byte of its text, with one byte for all numbers.
@@ -29,7 +32,7 @@ type jsonValue struct { //nolint:recvcheck // as and clone make copies, the othe
 
 // parseJSON reads exactly one JSON value. Its error is the one of encoding/json.
 func parseJSON(data []byte) (jsonValue, error) {
-	if !json.Valid(data) {
+	if !wire.Valid(data) {
 		var discard json.RawMessage
 		return jsonValue{}, json.Unmarshal(data, &discard)
 	}
@@ -166,21 +169,11 @@ func quoteJSON(s string) string {
 
 // unquoteJSON decodes the text of a JSON string. Plain text, by far the most frequent, is not copied.
 func unquoteJSON(raw string) string {
-	plain := true
-	for i := 1; i < len(raw)-1; i++ {
-		if raw[i] == '\\' || raw[i] >= 0x80 {
-			plain = false
-			break
-		}
+	content := raw[1 : len(raw)-1]
+	if strings.IndexByte(content, '\\') < 0 && utf8.ValidString(content) {
+		return content
 	}
-	if plain {
-		return raw[1 : len(raw)-1]
-	}
-	var s string
-	if err := json.Unmarshal([]byte(raw), &s); err != nil {
-		return raw // not reached: raw comes from valid JSON
-	}
-	return s
+	return wire.UnquoteContent([]byte(content))
 }
 
 // jsonParser reads text that is known to be valid JSON.
@@ -243,10 +236,8 @@ func (p *jsonParser) elements(v *jsonValue) {
 
 func (p *jsonParser) quoted() string {
 	start := p.pos
-	for p.pos++; p.text[p.pos] != '"'; p.pos++ {
-		if p.text[p.pos] == '\\' {
-			p.pos++
-		}
+	for p.pos = wire.SkipPlain(p.text, start+1); p.text[p.pos] != '"'; p.pos = wire.SkipPlain(p.text, p.pos) {
+		p.pos += len(`\"`) // an escape: there are no control characters
 	}
 	p.pos++
 	return p.text[start:p.pos]

@@ -40,6 +40,20 @@ func (ft fieldTable) add(t reflect.Type) []structField {
 	return all
 }
 
+// addAll adds the structs that JSON of a type may hold.
+func (ft fieldTable) addAll(t reflect.Type) {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		ft.addAll(t.Elem())
+	case reflect.Struct:
+		if ft[t] == nil && !hasOwnJSON(t) {
+			for _, f := range ft.add(t) {
+				ft.addAll(f.typ)
+			}
+		}
+	}
+}
+
 // embedded is a struct whose fields are still to be collected.
 type embedded struct {
 	typ        reflect.Type

@@ -86,6 +86,13 @@ func hasOwnJSON(t reflect.Type) bool {
 
 // implements reports whether t or a pointer to it has the methods of an interface.
 func implements[Methods any](t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Interface, reflect.Pointer, reflect.Struct:
+	default:
+		if t.PkgPath() == "" { // it has no name, or a predeclared one, and so no methods
+			return false
+		}
+	}
 	methods := reflect.TypeFor[Methods]()
 	return t.Implements(methods) || reflect.PointerTo(t).Implements(methods)
 }

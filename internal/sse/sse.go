@@ -46,19 +46,13 @@ func NewReader(src io.Reader) *Reader { return &Reader{src: src} }
 // or what src failed with.
 func (r *Reader) Next() (Event, error) {
 	var e Event
-	var data [][]byte
 	for {
 		line, err := r.line()
 		if err != nil {
 			return Event{}, err
 		}
 		if len(line) == 0 {
-			if len(data) == 1 {
-				e.Data = data[0]
-			} else {
-				e.Data = bytes.Join(data, []byte("\n"))
-			}
-			if len(data) > 0 {
+			if e.Data != nil {
 				return e, nil
 			}
 			e = Event{}
@@ -70,7 +64,14 @@ func (r *Reader) Next() (Event, error) {
 		case "event":
 			e.Name = value
 		case "data":
-			data = append(data, value)
+			switch {
+			case e.Data != nil:
+				e.Data = append(append(e.Data, '\n'), value...)
+			case value != nil:
+				e.Data = value // with no room, so that appending to it copies it
+			default:
+				e.Data = line[len(line):]
+			}
 		}
 	}
 }

@@ -45,6 +45,7 @@ func TestEventsAreReadWhateverTheirForm(t *testing.T) {
 		{"no event field", "data: {\"type\":\"x\"}\n\n", []event{{"", `{"type":"x"}`}}},
 		{"comments and unknown fields", ": hi\nid: 7\nretry: 3\ndata: 1\n: again\n\n", []event{{"", "1"}}},
 		{"several data lines", "data: 1\ndata: 2\ndata\n\n", []event{{"", "1\n2\n"}}},
+		{"data without a colon", "data\n\ndata\ndata\n\n", []event{{"", ""}, {"", "\n"}}},
 		{"an event without data is none", "event: a\n\ndata: 1\n\n", []event{{"", "1"}}},
 		{"the name is of its event only", "event: a\n\nevent: b\ndata: 1\n\n", []event{{"b", "1"}}},
 		{"empty lines between", "\n\ndata: 1\n\n\n\ndata: 2\n\n", []event{{"", "1"}, {"", "2"}}},

@@ -2,37 +2,62 @@ package wire
 
 import (
 	"bytes"
+	"math/bits"
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
 const hexDigits = "0123456789abcdef"
 
-// skipString returns the index after the string literal that begins at data[i].
-func skipString(data []byte, i int) (int, error) {
+// SkipString returns the index after the string literal that begins at data[i].
+func SkipString(data []byte, i int) (int, error) {
 	if i >= len(data) {
 		return 0, errShort
 	}
 	if data[i] != '"' {
 		return 0, unexpected(data, i, "a string")
 	}
-	for i++; i < len(data); i++ {
-		c := data[i]
-		if c >= ' ' && c != '"' && c != '\\' {
-			continue
-		}
-		if c == '"' {
+	for i = SkipPlain(data, i+1); i < len(data); i = SkipPlain(data, i+1) {
+		switch data[i] {
+		case '"':
 			return i + 1, nil
-		}
-		if c < ' ' {
+		case '\\':
+			var err error
+			if i, err = skipEscape(data, i+1); err != nil {
+				return 0, err
+			}
+		default:
 			return 0, unexpected(data, i, "no control character in a string")
-		}
-		var err error
-		if i, err = skipEscape(data, i+1); err != nil {
-			return 0, err
 		}
 	}
 	return 0, errShort
+}
+
+// SkipPlain returns the index of the first byte from text[i] on that does not
+// stand for itself in a string literal: a quote, a backslash or a control
+// character. It looks at eight bytes at a time.
+func SkipPlain[T string | []byte](text T, i int) int {
+	const (
+		ones = 0x0101010101010101
+		high = 0x80 * ones
+	)
+	for ; i+8 <= len(text); i += 8 {
+		s := text[i : i+8]
+		w := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+		quote, slash := w^'"'*ones, w^'\\'*ones
+		// The high bit of each byte that is below a space, or 0; what is set beside
+		// those is above the first of them.
+		if found := ((w - ' '*ones) | (quote - ones) | (slash - ones)) &^ w & high; found != 0 {
+			return i + bits.TrailingZeros64(found)/8
+		}
+	}
+	for ; i < len(text); i++ {
+		if c := text[i]; c < ' ' || c == '"' || c == '\\' {
+			break
+		}
+	}
+	return i
 }
 
 // skipEscape returns the index of the last byte of the escape whose first byte
@@ -92,31 +117,31 @@ func needsUnquote(content []byte) bool {
 }
 
 func appendUnquoted(dst, content []byte) []byte {
-	for i := 0; i < len(content); {
-		c := content[i]
-		if c != '\\' {
-			r, size := utf8.DecodeRune(content[i:])
-			dst = utf8.AppendRune(dst, r)
-			i += size
+	if !utf8.Valid(content) {
+		content = []byte(string([]rune(string(content))))
+	}
+	for {
+		at := bytes.IndexByte(content, '\\')
+		if at < 0 {
+			return append(dst, content...)
+		}
+		dst = append(dst, content[:at]...)
+		if content[at+1] != 'u' {
+			dst = append(dst, unescape(content[at+1]))
+			content = content[at+2:]
 			continue
 		}
-		if content[i+1] != 'u' {
-			dst = append(dst, unescape(content[i+1]))
-			i += 2
-			continue
-		}
-		r := codeUnit(content, i)
-		i += 6
+		r := codeUnit(content, at)
+		content = content[at+6:]
 		if utf16.IsSurrogate(r) {
-			pair := utf16.DecodeRune(r, codeUnit(content, i))
+			pair := utf16.DecodeRune(r, codeUnit(content, 0))
 			if pair != utf8.RuneError {
-				i += 6
+				content = content[6:]
 			}
 			r = pair
 		}
 		dst = utf8.AppendRune(dst, r)
 	}
-	return dst
 }
 
 func unescape(c byte) byte {
@@ -164,31 +189,19 @@ func hexValue(c byte) (byte, bool) {
 // AppendString appends text as a JSON string literal. Invalid UTF-8 becomes
 // U+FFFD; nothing is escaped that JSON does not require.
 func AppendString(dst []byte, text string) []byte {
-	dst = append(dst, '"')
-	start := 0
-	for i := 0; i < len(text); {
-		c := text[i]
-		if c >= utf8.RuneSelf {
-			r, size := utf8.DecodeRuneInString(text[i:])
-			if r == utf8.RuneError && size == 1 {
-				dst = append(dst, text[start:i]...)
-				dst = append(dst, "\uFFFD"...)
-				start = i + 1
-			}
-			i += size
-			continue
-		}
-		if c >= ' ' && c != '"' && c != '\\' {
-			i++
-			continue
-		}
-		dst = append(dst, text[start:i]...)
-		dst = appendEscaped(dst, c)
-		i++
-		start = i
+	if !utf8.ValidString(text) {
+		text = string([]rune(text))
 	}
-	dst = append(dst, text[start:]...)
-	return append(dst, '"')
+	dst = append(dst, '"')
+	for start := 0; ; {
+		end := SkipPlain(text, start)
+		dst = append(dst, text[start:end]...)
+		if end == len(text) {
+			return append(dst, '"')
+		}
+		dst = appendEscaped(dst, text[end])
+		start = end + 1
+	}
 }
 
 func appendEscaped(dst []byte, c byte) []byte {

@@ -35,7 +35,7 @@ func Members(data []byte, visit func(key, value []byte) error) error {
 			return err
 		}
 		start := i
-		if i, err = skipString(data, i); err != nil {
+		if i, err = SkipString(data, i); err != nil {
 			return err
 		}
 		key := data[start+1 : i-1]
@@ -129,7 +129,7 @@ func skipValue(data []byte, i, depth int) (int, error) {
 	}
 	switch c := data[i]; {
 	case c == '"':
-		return skipString(data, i)
+		return SkipString(data, i)
 	case c == '{' || c == '[':
 		return skipComposite(data, i, depth)
 	case c == '-' || c >= '0' && c <= '9':
@@ -161,7 +161,7 @@ func skipComposite(data []byte, i, depth int) (int, error) {
 			return i, err
 		}
 		if object {
-			if i, err = skipString(data, i); err != nil {
+			if i, err = SkipString(data, i); err != nil {
 				return 0, err
 			}
 			if i = skipSpace(data, i); i >= len(data) {

@@ -33,6 +33,29 @@ func TestValidAgreesWithEncodingJSON(t *testing.T) {
 	}
 }
 
+// Strings are scanned eight bytes at a time: each byte counts wherever it stands.
+func TestEveryByteCountsAtEveryPlace(t *testing.T) {
+	for c := range 256 {
+		for at := range 20 {
+			for _, filler := range []string{"a", "\x7f", "\u00ff"} {
+				text := strings.Repeat(filler, at) + string([]byte{byte(c)}) + strings.Repeat(filler, 20-at)
+				literal := `"` + text + `"`
+				if got, want := wire.Valid([]byte(literal)), json.Valid([]byte(literal)); got != want {
+					t.Errorf("Valid(%q) = %v, want %v", literal, got, want)
+				}
+				quoted := wire.AppendString([]byte("before"), text)[len("before"):]
+				var want string
+				if err := json.Unmarshal(quoted, &want); err != nil || want != strings.ToValidUTF8(text, "\uFFFD") {
+					t.Errorf("AppendString(%q) = %q, which reads as %q, %v", text, quoted, want, err)
+				}
+				if got, ok := wire.Unquote(quoted); !ok || got != want {
+					t.Errorf("Unquote(%q) = %q, %v, want %q", quoted, got, ok, want)
+				}
+			}
+		}
+	}
+}
+
 func TestMembersVisitsInOrderAndUnquotesKeys(t *testing.T) {
 	type member struct{ Key, Value string }
 	var got []member
@@ -103,6 +126,13 @@ func TestBodyReadsLikeItsJoinedSegments(t *testing.T) {
 	}
 	if got := string(body.Bytes()); got != "onetwo and three" || body.Size() != int64(len(got)) {
 		t.Errorf("Bytes() = %q with Size() = %d", got, body.Size())
+	}
+	longer := body.Prefixed([]byte("nil, ")).Prefixed([]byte("zero, "))
+	if err := iotest.TestReader(longer.Reader(), []byte("zero, nil, onetwo and three")); err != nil {
+		t.Error(err)
+	}
+	if got := string(longer.Bytes()); got != "zero, nil, onetwo and three" || longer.Size() != int64(len(got)) {
+		t.Errorf("prefixed: Bytes() = %q with Size() = %d", got, longer.Size())
 	}
 	first, second := body.Reader(), body.Reader()
 	if _, err := io.ReadAll(first); err != nil {
