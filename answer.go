@@ -127,7 +127,7 @@ func (r *Runner) prepareCall(ctx context.Context, call *openCall, public *Call) 
 		return plan{}, false
 	}
 	public.Input = input
-	public.ReadOnly, public.unchecked = tool.readOnly, r.Params.Validate == ValidateOff
+	public.ReadOnly, public.repeatable, public.unchecked = tool.readOnly, tool.repeatable, r.Params.Validate == ValidateOff
 	return plan{wrap(tool.handler, r.Params.Middleware), tool.timeout, tool.exclusive, tool.repeatable}, true
 }
 

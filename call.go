@@ -42,11 +42,12 @@ type Call struct {
 	// RunID names the conversation. It stays the same when a run is resumed.
 	RunID string
 
-	reply     int                      // how many replies the conversation had had
-	original  []byte                   // the input as the model wrote it; nil: Input is
-	unchecked bool                     // the input was not checked, and is decoded leniently
-	decided   bool                     // a decision had been made when Input was
-	refusal   func(input []byte) error // why the call cannot have another input; nil: it can have any
+	reply      int                      // how many replies the conversation had had
+	original   []byte                   // the input as the model wrote it; nil: Input is
+	repeatable bool                     // its tool is ReadOnly or Idempotent
+	unchecked  bool                     // the input was not checked, and is decoded leniently
+	decided    bool                     // a decision had been made when Input was
+	refusal    func(input []byte) error // why the call cannot have another input; nil: it can have any
 }
 
 // IdempotencyKey returns a text that stands for this call and no other: the same

@@ -91,7 +91,7 @@ func (e *temporaryError) Error() string   { return e.err.Error() }
 func (e *temporaryError) Unwrap() error   { return e.err }
 func (e *temporaryError) Temporary() bool { return true }
 
-// Retry calls the handler of a ReadOnly tool again, up to attempts times in all,
+// Retry calls the handler of a ReadOnly or Idempotent tool again, up to attempts times in all,
 // after an error that says it is temporary: one made by [Temporary], or any that
 // has a method Temporary() bool. It waits before the second attempt, and twice
 // as long before each further one. Other tools are called once: what they have
@@ -102,7 +102,7 @@ func Retry(attempts int, wait time.Duration) Middleware {
 			pause := wait
 			for attempt := 1; ; attempt++ {
 				result, err := next(ctx, call)
-				if err == nil || !call.ReadOnly || attempt >= attempts || ctx.Err() != nil || !isTemporary(err) {
+				if err == nil || !call.repeatable || attempt >= attempts || ctx.Err() != nil || !isTemporary(err) {
 					return result, err
 				}
 				timer := time.NewTimer(pause)

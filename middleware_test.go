@@ -238,23 +238,25 @@ type flaky struct{ temporary bool }
 func (flaky) Error() string     { return "flaky" }
 func (f flaky) Temporary() bool { return f.temporary }
 
-// Retry tries read only tools again after temporary errors, and waits twice as
+// Retry tries read only and idempotent tools again after temporary errors, and waits twice as
 // long each time.
-func TestRetryIsForTemporaryErrorsOfReadOnlyTools(t *testing.T) {
+func TestRetryIsForTemporaryErrorsOfToolsThatMayRunAgain(t *testing.T) {
+	reads := toolrunner.Tool{ReadOnly: true}
 	tests := []struct {
-		name     string
-		readOnly bool
-		errs     []error // of the attempts, then there is none
-		want     []string
-		failed   bool
+		name   string
+		tool   toolrunner.Tool // its promises
+		errs   []error         // of the attempts, then there is none
+		want   []string
+		failed bool
 	}{
-		{"no error", true, nil, []string{"0s"}, false},
-		{"temporary once", true, []error{toolrunner.Temporary(errDisk)}, []string{"0s", "1s"}, false},
-		{"wrapped", true, []error{fmt.Errorf("get: %w", toolrunner.Temporary(errDisk)), flaky{true}}, []string{"0s", "1s", "3s"}, false},
-		{"always", true, []error{flaky{true}, flaky{true}, flaky{true}, flaky{true}}, []string{"0s", "1s", "3s", "7s"}, true},
-		{"not temporary", true, []error{errDisk}, []string{"0s"}, true},
-		{"not any more", true, []error{flaky{true}, flaky{false}}, []string{"0s", "1s"}, true},
-		{"not read only", false, []error{flaky{true}}, []string{"0s"}, true},
+		{"no error", reads, nil, []string{"0s"}, false},
+		{"temporary once", reads, []error{toolrunner.Temporary(errDisk)}, []string{"0s", "1s"}, false},
+		{"wrapped", reads, []error{fmt.Errorf("get: %w", toolrunner.Temporary(errDisk)), flaky{true}}, []string{"0s", "1s", "3s"}, false},
+		{"always", reads, []error{flaky{true}, flaky{true}, flaky{true}, flaky{true}}, []string{"0s", "1s", "3s", "7s"}, true},
+		{"not temporary", reads, []error{errDisk}, []string{"0s"}, true},
+		{"not any more", reads, []error{flaky{true}, flaky{false}}, []string{"0s", "1s"}, true},
+		{"idempotent", toolrunner.Tool{Idempotent: true}, []error{flaky{true}}, []string{"0s", "1s"}, false},
+		{"neither", toolrunner.Tool{}, []error{flaky{true}}, []string{"0s"}, true},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -268,7 +270,7 @@ func TestRetryIsForTemporaryErrorsOfReadOnlyTools(t *testing.T) {
 					}
 					return toolrunner.TextResult("ok"), nil
 				})
-				work.ReadOnly = test.readOnly
+				work.ReadOnly, work.Idempotent = test.tool.ReadOnly, test.tool.Idempotent
 				d := dialogueWith(t, toolrunner.Params{Middleware: []toolrunner.Middleware{toolrunner.Retry(4, time.Second)}}, toolList(work), callsOf("work", "a"), toolrunnertest.Text("done"))
 				d.mustPlay(t, func(turn *toolrunner.Turn) {
 					if results, err := turn.Results(t.Context()); turn.Iteration() == 1 && (err != nil || results[0].IsError != test.failed) {
