@@ -22,6 +22,32 @@ const (
 	callAnswered                   // its result is there
 )
 
+// String returns the state's name, as it is saved.
+func (s callState) String() string {
+	switch s {
+	case callSuspended:
+		return "suspended"
+	case callWaiting:
+		return "waiting"
+	case callStarted:
+		return "started"
+	case callAnswered:
+		return "answered"
+	default:
+		return "unrun"
+	}
+}
+
+// parseCallState returns the state of a name.
+func parseCallState(name string) (callState, bool) {
+	for s := callUnrun; s <= callAnswered; s++ {
+		if s.String() == name {
+			return s, true
+		}
+	}
+	return callUnrun, false
+}
+
 // openCall is a call without a result in the history.
 type openCall struct {
 	use       toolUse

@@ -259,11 +259,11 @@ func (l *loop) restoreCalls(r *record) error {
 
 // restore returns the call use in the state that was saved.
 func (c *savedCall) restore(use toolUse) (*openCall, error) {
-	at := slices.Index(callStates[:], c.State)
-	if at < 0 || c.Iteration < 0 || c.Reply < 0 {
+	state, ok := parseCallState(c.State)
+	if !ok || c.Iteration < 0 || c.Reply < 0 {
 		return nil, fmt.Errorf("its state is %q, its iteration %d, its reply %d", c.State, c.Iteration, c.Reply)
 	}
-	call := &openCall{use: use, iteration: c.Iteration, reply: c.Reply, state: callState(at), repeat: c.Repeat, unrun: c.Unrun}
+	call := &openCall{use: use, iteration: c.Iteration, reply: c.Reply, state: state, repeat: c.Repeat, unrun: c.Unrun}
 	if c.Decision != "" {
 		d, err := c.decision(use)
 		if err != nil {

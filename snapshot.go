@@ -48,9 +48,6 @@ type savedCall struct {
 	Use       json.RawMessage `json:"use,omitempty"`    // the tool_use, where the history does not hold it
 }
 
-// callStates are the names of states.
-var callStates = [...]string{callUnrun: "unrun", callSuspended: "suspended", callWaiting: "waiting", callStarted: "started", callAnswered: "answered"}
-
 // savedState is what a loop knows beside its messages and calls.
 type savedState struct {
 	Stop      *savedStop      `json:"stop,omitempty"` // of the last reply; nil: the messages are the caller's
@@ -186,7 +183,7 @@ func rawsOfMessages(messages []message) []json.RawMessage {
 
 // save returns the call as it is saved.
 func (c *openCall) save() savedCall {
-	s := savedCall{ID: c.use.id, State: callStates[c.state], Iteration: c.iteration, Reply: c.reply}
+	s := savedCall{ID: c.use.id, State: c.state.String(), Iteration: c.iteration, Reply: c.reply}
 	if c.decided {
 		s.Decision = c.decision.String()
 	}
@@ -260,7 +257,7 @@ func rawBlocks(blocks [][]byte) []json.RawMessage {
 	return raws
 }
 
-func (u Usage) save() savedUsage {
+func (u *Usage) save() savedUsage {
 	return savedUsage{u.Replies, u.InputTokens, u.OutputTokens, u.CacheCreationInputTokens, u.CacheReadInputTokens}
 }
 

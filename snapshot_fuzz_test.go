@@ -70,8 +70,6 @@ func sameTools(s *toolset) *toolset {
 	for _, r := range all {
 		given.byName[r.name] = r
 	}
-	for name, r := range s.byName {
-		given.byName[name] = r
-	}
+	maps.Copy(given.byName, s.byName)
 	return given
 }
