@@ -3,7 +3,6 @@ package toolrunner
 import (
 	"cmp"
 	"context"
-	"errors"
 )
 
 // A step that runs calls reaches this file; the loop gets their results.
@@ -36,7 +35,10 @@ func (r *Runner) runCalls(ctx context.Context, calls []*openCall) error {
 	if err := r.save(ctx); err != nil { // the reply, if the body had it first
 		return err
 	}
-	if err := errors.Join(r.ask(ctx, calls), r.save(ctx)); err != nil {
+	if err := r.ask(ctx, calls); err != nil {
+		return err
+	}
+	if err := r.save(ctx); err != nil { // the decisions
 		return err
 	}
 	var failed error // of a checkpoint

@@ -89,7 +89,11 @@ func (r *Runner) dropBreakpoints() int {
 		return 0
 	}
 	fixed := r.Params.breakpoints(r.loop.tools.first)
-	return h.dropBreakpoints(fixed + h.breakpoints() - maxBreakpoints)
+	dropped := h.dropBreakpoints(fixed + h.breakpoints() - maxBreakpoints)
+	if dropped > 0 {
+		r.loop.sequence++
+	}
+	return dropped
 }
 
 // request sends the history, and reads the reply, or the beginning of a stream.

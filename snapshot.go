@@ -1,6 +1,7 @@
 package toolrunner
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -48,8 +49,10 @@ type savedCall struct {
 	Use       json.RawMessage `json:"use,omitempty"`    // the tool_use, where the history does not hold it
 }
 
-// callStates are the names of states.
-var callStates = [...]string{callUnrun: "unrun", callSuspended: "suspended", callWaiting: "waiting", callStarted: "started", callAnswered: "answered"}
+// callStates returns the names of states.
+func callStates() []string {
+	return []string{callUnrun: "unrun", callSuspended: "suspended", callWaiting: "waiting", callStarted: "started", callAnswered: "answered"}
+}
 
 // savedState is what a loop knows beside its messages and calls.
 type savedState struct {
@@ -101,7 +104,7 @@ type savedCompaction struct {
 type savedTools struct {
 	First   []savedTool       `json:"first,omitempty"`   // sent as tools
 	Added   []savedTool       `json:"added,omitempty"`   // later
-	Removed []string          `json:"removed,omitempty"` // of the first
+	Removed []string          `json:"removed,omitempty"` // of both
 	Changes []json.RawMessage `json:"changes,omitempty"` // that the model has not been told
 }
 
@@ -186,7 +189,7 @@ func rawsOfMessages(messages []message) []json.RawMessage {
 
 // save returns the call as it is saved.
 func (c *openCall) save() savedCall {
-	s := savedCall{ID: c.use.id, State: callStates[c.state], Iteration: c.iteration, Reply: c.reply, Repeat: c.repeat, Unrun: c.unrun}
+	s := savedCall{ID: c.use.id, State: callStates()[c.state], Iteration: c.iteration, Reply: c.reply, Repeat: c.repeat && c.state == callStarted, Unrun: c.unrun}
 	if c.decided {
 		s.Decision = c.decision.String()
 	}
@@ -202,12 +205,12 @@ func (c *openCall) save() savedCall {
 func (l *loop) state(now time.Time) savedState {
 	s := savedState{
 		Stop: l.rule.save(), News: l.news, Ended: l.ended, Forced: l.choice != nil,
-		Sent:      savedSent{len(l.sent.history.messages), l.sent.open, l.sent.rule.save()},
+		Sent:      savedSent{min(len(l.sent.history.messages), len(l.history.messages)), l.sent.open, l.sent.rule.save()},
 		Iteration: l.iteration, Container: l.container, Usage: l.usage.save(),
 		Spent:   savedSpending{l.spent.usage.save(), l.spent.calls, l.spent.failing, l.spent.time(now)},
 		Compact: savedCompaction{Context: l.compact.context, Floor: l.compact.floor, Fresh: l.compact.fresh},
 	}
-	if config := l.compact.scheduled; config != nil {
+	if config := cmp.Or(l.compact.scheduled, l.compact.sending); config != nil {
 		if raw, err := encodeJSON(config); err == nil { // one that has no JSON form would fail as a request as well
 			s.Compact.Scheduled = raw
 		}
@@ -230,16 +233,20 @@ func (s *toolset) save() *savedTools {
 	for _, tool := range s.first {
 		first[tool.name] = true
 		saved.First = append(saved.First, tool.save())
-		if s.byName[tool.name] == nil {
-			saved.Removed = append(saved.Removed, tool.name)
-		}
 	}
+	saved.Removed = slices.Sorted(maps.Keys(s.gone))
 	for _, name := range slices.Sorted(maps.Keys(s.byName)) {
 		if !first[name] {
 			saved.Added = append(saved.Added, s.byName[name].save())
 		}
 	}
 	return saved
+}
+
+// has reports whether a tool of that name could be called.
+func (s *savedTools) has(name string) bool {
+	named := func(t savedTool) bool { return t.Name == name }
+	return slices.ContainsFunc(s.Added, named) || slices.ContainsFunc(s.First, named) && !slices.Contains(s.Removed, name)
 }
 
 func (r *registered) save() savedTool {
@@ -254,7 +261,7 @@ func rawBlocks(blocks [][]byte) []json.RawMessage {
 	return raws
 }
 
-func (u Usage) save() savedUsage {
+func (u *Usage) save() savedUsage {
 	return savedUsage{u.Replies, u.InputTokens, u.OutputTokens, u.CacheCreationInputTokens, u.CacheReadInputTokens}
 }
 
