@@ -54,6 +54,7 @@ type drive struct {
 	deltas   []byte // all of them
 	sequence int64  // when the state was last looked at
 	whole    []byte // what it was then
+	forked   bool   // another drive has gone on with the state as it was reloaded
 }
 
 func newDrive(input []byte) *drive {
@@ -85,25 +86,19 @@ func (d *drive) run() error {
 	if d.loop, err = newLoop(fuzzTools(), []anthropic.BetaMessageParam{anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("begin"))}); err != nil {
 		return err
 	}
-	for !d.script.empty() {
-		if err := d.event(); err != nil {
-			return err
-		}
-		if err := d.check(); err != nil {
-			return err
-		}
-	}
-	return d.end()
+	return d.goOn()
 }
 
 // event makes one thing happen.
 func (d *drive) event() error {
-	switch d.script.below(8) {
+	switch d.script.below(9) {
 	case 0:
 		return d.follow()
 	case 1:
 		d.changeTools()
 		return nil
+	case 8:
+		return d.decide()
 	case 2:
 		d.limit = []int{0, d.loop.iteration, d.loop.iteration + 1, d.loop.iteration + 3}[d.script.below(4)]
 		d.note("limit %d", d.limit)
