@@ -2,7 +2,6 @@ package toolrunner
 
 import (
 	"context"
-	"errors"
 	"slices"
 )
 
@@ -52,7 +51,10 @@ func (r *Runner) runCalls(ctx context.Context, calls []*openCall) error {
 	if err := r.save(ctx); err != nil { // the reply, if the body had it first
 		return err
 	}
-	if err := errors.Join(r.ask(ctx, calls), r.save(ctx)); err != nil {
+	if err := r.ask(ctx, calls); err != nil {
+		return err
+	}
+	if err := r.save(ctx); err != nil { // the decisions
 		return err
 	}
 	var jobs []*job

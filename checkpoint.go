@@ -1,7 +1,6 @@
 package toolrunner
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/toolrunner/toolrunner/internal/filelock"
 )
 
 // What has changed in a run reaches this file; a store that outlives the process
@@ -21,7 +22,8 @@ import (
 // [Runner.Decide] is kept when the run goes on. It returns once the delta is safe, as
 // the run goes on then; an error ends the run, and going on with it tries the same
 // again. ctx is that of the run, but at ends and for results, which are kept even if
-// the run was cancelled, it does not end.
+// the run was cancelled, it does not end. An error after ctx has ended ends the run as
+// cancelled, and the end is kept with a context that has not.
 //
 // What was kept in order, one Data after the other, is what [Resume] takes. A delta
 // that is Full begins anew: those before it are not needed any more.
@@ -38,26 +40,28 @@ type Delta struct {
 }
 
 // FileCheckpoint keeps a run in one file: each delta is appended and synced to the
-// disk. A last line that a crash has torn is cut off when the file is opened. One
+// disk. A last delta that a crash has torn is cut off when the file is opened. One
 // process may have it at a time: it notices when somebody else has written to the
-// file, and fails.
+// file, and fails. On systems without flock, such as Windows, it does not notice two
+// that write at the very same moment.
 type FileCheckpoint struct {
 	file     *os.File
 	snapshot []byte
-	size     int64 // of what is known to be whole
+	size     int64      // of what is known to be whole
+	last     recordHead // of what is in it; zero if there is nothing
 }
 
 // OpenFileCheckpoint opens a file that Append has written, or creates it, readable
-// for its owner only. It returns an error of the file system, or a *[SnapshotError] if there is
-// something else in it, which is left alone. Whether a sealed snapshot is genuine,
-// [Resume] tells.
+// for its owner only. It returns an error of the file system, or a *[SnapshotError] if
+// there is something else in it, which is left alone. Whether a sealed snapshot is
+// genuine, [Resume] tells.
 func OpenFileCheckpoint(path string) (*FileCheckpoint, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("toolrunner: %w", err)
 	}
 	c := &FileCheckpoint{file: file}
-	if err := c.load(); err != nil {
+	if err := filelock.Hold(file, c.load); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	syncFolder(path)
@@ -70,12 +74,12 @@ func (c *FileCheckpoint) load() error {
 	if err != nil {
 		return fmt.Errorf("toolrunner: %w", err)
 	}
-	end, err := scanRecords(data, checkVersion)
+	end, err := scanRecords(data, func(raw []byte) (err error) {
+		c.last, err = readHead(raw)
+		return err
+	})
 	if err != nil {
 		return err
-	}
-	if end == 0 && !isBegun(data) {
-		return snapshotError(nil, "%s holds something else", c.file.Name())
 	}
 	if end < len(data) {
 		if err := c.file.Truncate(int64(end)); err != nil {
@@ -87,14 +91,6 @@ func (c *FileCheckpoint) load() error {
 		c.snapshot = data[:end]
 	}
 	return nil
-}
-
-// isBegun reports whether data may be the beginning of a first record.
-func isBegun(data []byte) bool {
-	const head = `{"toolrunner":`
-	data = bytes.TrimRight(data, "\x00")
-	n := min(len(data), len(head))
-	return string(data[:n]) == head[:n]
 }
 
 // syncFolder makes a new file's name safe, where the system can do that.
@@ -109,8 +105,20 @@ func syncFolder(path string) {
 // the run has not begun.
 func (c *FileCheckpoint) Snapshot() []byte { return c.snapshot }
 
-// Append is the [Checkpoint].
+// Append is the [Checkpoint]. It refuses a delta that does not follow what is in the
+// file, such as that of a new run where there is one already.
 func (c *FileCheckpoint) Append(_ context.Context, delta Delta) error {
+	if c.size == 0 && !delta.Full {
+		return fmt.Errorf("%s is empty, and the delta follows another one", c.file.Name())
+	}
+	if last := c.last; last.Run != "" && (delta.Run != last.Run || delta.After != last.Sequence) {
+		return fmt.Errorf("%s holds the run %q up to sequence %d, and the delta is one of %q after %d: Resume goes on with a run; another one needs another file",
+			c.file.Name(), last.Run, last.Sequence, delta.Run, delta.After)
+	}
+	return filelock.Hold(c.file, func() error { return c.append(delta) })
+}
+
+func (c *FileCheckpoint) append(delta Delta) error {
 	info, err := c.file.Stat()
 	if err != nil {
 		return err
@@ -126,6 +134,7 @@ func (c *FileCheckpoint) Append(_ context.Context, delta Delta) error {
 		return errors.Join(err, c.file.Truncate(c.size))
 	}
 	c.size += int64(len(delta.Data))
+	c.last.Run, c.last.Sequence = delta.Run, delta.Sequence
 	return nil
 }
 

@@ -14,10 +14,11 @@ var errCompacting = errors.New("toolrunner: the history cannot be replaced while
 // compaction is the state of it.
 type compaction struct {
 	scheduled *anthropic.BetaCompactionConfigUnionParam
-	turn      bool  // a request to compact is under way, or the body has its reply
-	context   int64 // tokens of the last reply
-	floor     int64 // tokens that compacting has not got the context below
-	fresh     bool  // the next reply is the first since a compaction
+	sending   *anthropic.BetaCompactionConfigUnionParam // was scheduled, and its request is under way
+	turn      bool                                      // a request to compact is under way, or the body has its reply
+	context   int64                                     // tokens of the last reply
+	floor     int64                                     // tokens that compacting has not got the context below
+	fresh     bool                                      // the next reply is the first since a compaction
 }
 
 // measure takes note of the context of a reply. The first one after a compaction
@@ -43,7 +44,7 @@ func (c *compaction) due(auto AutoCompact) bool {
 // fail ends a request to compact that brought nothing.
 func (c *compaction) fail() {
 	if c.turn {
-		c.turn, c.floor = false, c.context
+		c.turn, c.sending, c.floor = false, nil, c.context
 	}
 }
 
@@ -60,7 +61,7 @@ func (l *loop) compactStep(auto AutoCompact) (step, bool) {
 		if len(l.open) > 0 {
 			return step{skipped: true}, false
 		}
-		l.compact.turn = true
+		l.compact.turn, l.compact.sending = true, config
 		return step{kind: stepCompact, config: *config}, true
 	}
 	if !l.news || len(l.open) > 0 || !l.compact.due(auto) {
@@ -84,7 +85,7 @@ func configOr(config anthropic.BetaCompactionConfigUnionParam) anthropic.BetaCom
 // compacted takes the API's reply to a request to compact. It reports whether
 // there is a summary, which then is the history.
 func (l *loop) compacted(r *reply) bool {
-	l.inFlight = false
+	l.inFlight, l.compact.sending = false, nil
 	l.sequence++
 	l.spend(r.usage)
 	if !r.isSummary() {
@@ -135,7 +136,7 @@ func (h *history) toolChanges() (blocks [][]byte, changes []toolChange) {
 func (l *loop) shorten(m message) {
 	for name := range l.tools.byName {
 		if l.tools.lookup(name, l.history.changes) == nil {
-			delete(l.tools.byName, name)
+			l.tools.drop(name)
 		}
 	}
 	l.history = history{}

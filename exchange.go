@@ -23,8 +23,9 @@ func (r *Runner) send(ctx context.Context, s step, streaming bool) (*Turn, error
 		reply, err := r.receive(t, raw)
 		if err == nil {
 			r.log.reply(ctx, t.iteration, reply, time.Since(begin), t.request.response)
-			r.parse(t)
-			if t.compacts && !reply.isSummary() {
+			if !t.compacts {
+				r.parse(ruleFor(anthropic.BetaStopReason(reply.stopReason)))
+			} else if !reply.isSummary() {
 				r.log.noSummary(ctx, errNoSummary)
 			}
 		}
@@ -94,7 +95,11 @@ func (r *Runner) dropBreakpoints() int {
 		return 0
 	}
 	fixed := r.system.breakpoints + r.Params.breakpoints(r.loop.tools.first)
-	return h.dropBreakpoints(fixed + h.breakpoints() - maxBreakpoints)
+	dropped := h.dropBreakpoints(fixed + h.breakpoints() - maxBreakpoints)
+	if dropped > 0 {
+		r.loop.sequence++
+	}
+	return dropped
 }
 
 // request sends the history, and reads the reply, or the beginning of a stream.
@@ -253,14 +258,11 @@ func (r *Runner) receive(turn *Turn, raw []byte) (*reply, error) {
 	return reply, nil
 }
 
-// parse parses a reply that completes the run into what its schema points to.
-// That may be code of the caller, so no lock is held.
-func (r *Runner) parse(turn *Turn) {
-	if turn.compacts {
-		return
-	}
+// parse parses the last reply, if its rule is to complete the run, into what its
+// schema points to. That may be code of the caller, so no lock is held.
+func (r *Runner) parse(rule stopRule) {
 	r.output = nil
-	if rule := ruleFor(anthropic.BetaStopReason(turn.reply.stopReason)); rule.after == endRun && rule.outcome == OutcomeCompleted {
+	if rule.after == endRun && rule.outcome == OutcomeCompleted {
 		r.output = r.Params.parseOutput(r.last.get())
 	}
 }

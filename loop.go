@@ -169,12 +169,13 @@ func (l *loop) mark() {
 	l.sequence++
 }
 
-// waiting returns the calls to run, and those that run. A call that was
-// interrupted is among them only if it may run again.
+// waiting returns the calls to run, and those that run. A call that was interrupted
+// is among them only if it may run again, by the tool that it ran with and by the one
+// of now.
 func (l *loop) waiting() []*openCall {
 	var calls []*openCall
 	for _, call := range l.open {
-		if call.state == callStarted && call.repeat && !call.running {
+		if call.state == callStarted && call.repeat && !call.running && l.repeatable(call.use.name) {
 			call.state = callWaiting
 			l.touch(call)
 		}
@@ -183,6 +184,11 @@ func (l *loop) waiting() []*openCall {
 		}
 	}
 	return calls
+}
+
+func (l *loop) repeatable(name string) bool {
+	tool := l.lookup(name)
+	return tool != nil && tool.repeatable
 }
 
 // suspended returns the calls that wait for a decision.

@@ -55,6 +55,7 @@ type drive struct {
 	deltas   []byte // all of them
 	sequence int64  // when the state was last looked at
 	whole    []byte // what it was then
+	forked   bool   // another drive has gone on with the state as it was reloaded
 }
 
 func newDrive(input []byte) *drive {
@@ -86,15 +87,7 @@ func (d *drive) run() error {
 	if d.loop, err = newLoop(fuzzTools(), []anthropic.BetaMessageParam{anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("begin"))}); err != nil {
 		return err
 	}
-	for !d.script.empty() {
-		if err := d.event(); err != nil {
-			return err
-		}
-		if err := d.check(); err != nil {
-			return err
-		}
-	}
-	return d.end()
+	return d.goOn()
 }
 
 // event makes one thing happen.

@@ -47,7 +47,7 @@ func scanRecords(data []byte, visit func(raw []byte) error) (end int, err error)
 		decoder := json.NewDecoder(bytes.NewReader(data[end:]))
 		var raw json.RawMessage
 		err := decoder.Decode(&raw)
-		if isTorn(err) {
+		if rest := bytes.TrimSpace(data[end:]); isTorn(err) && isBegun(rest) {
 			return end, nil
 		}
 		if err == nil {
@@ -66,6 +66,13 @@ func scanRecords(data []byte, visit func(raw []byte) error) (end int, err error)
 // isTorn reports whether a record ends too early.
 func isTorn(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
 
+// isBegun reports whether data may be the beginning of a record.
+func isBegun(data []byte) bool {
+	const head = `{"toolrunner":`
+	n := min(len(data), len(head))
+	return string(data[:n]) == head[:n]
+}
+
 // readRecord reads one record, which was sealed after the one before if there is a
 // key.
 func readRecord(raw, key []byte, before *record) (*record, error) {
@@ -73,7 +80,7 @@ func readRecord(raw, key []byte, before *record) (*record, error) {
 	if before != nil {
 		seal = before.MAC
 	}
-	if err := checkVersion(raw); err != nil {
+	if _, err := readHead(raw); err != nil {
 		return nil, err
 	}
 	decoder := json.NewDecoder(bytes.NewReader(raw))
@@ -91,17 +98,24 @@ func readRecord(raw, key []byte, before *record) (*record, error) {
 	return &r, nil
 }
 
-func checkVersion(raw []byte) error {
-	var head struct {
-		Version *int `json:"toolrunner"`
-	}
-	if err := json.Unmarshal(raw, &head); err != nil || head.Version == nil {
-		return errors.New("it has no member \"toolrunner\" with the version of the format, so it is not a snapshot")
+// recordHead is what any version of a record has.
+type recordHead struct {
+	Version  *int   `json:"toolrunner"`
+	Run      string `json:"run"`
+	Sequence int64  `json:"sequence"`
+}
+
+// readHead reads the head of a record of this version.
+func readHead(raw []byte) (recordHead, error) {
+	var head recordHead
+	err := json.Unmarshal(raw, &head) // fills in what it can
+	if head.Version == nil {
+		return head, errors.New("it has no member \"toolrunner\" with the version of the format, so it is not a snapshot")
 	}
 	if *head.Version != snapshotVersion {
-		return fmt.Errorf("it has version %d of the format, and this package reads version %d; use the version of the package that has written it, or a later one", *head.Version, snapshotVersion)
+		return head, fmt.Errorf("it has version %d of the format, and this package reads version %d; use the version of the package that has written it, or a later one", *head.Version, snapshotVersion)
 	}
-	return nil
+	return head, err
 }
 
 // after returns the whole state that r makes after before.
@@ -125,17 +139,20 @@ func (r *record) after(before *record) (*record, error) {
 	}
 	state := *r
 	state.Keep = nil
-	state.Messages = append(slices.Clip(before.Messages[:*r.Keep]), r.Messages...)
-	state.Calls = slices.Clone(r.Calls)
+	state.Messages = append(before.Messages[:*r.Keep], r.Messages...) // nobody reads before any more
+	known := make(map[string]savedCall, len(before.Calls))
+	for _, call := range before.Calls {
+		known[call.ID] = call
+	}
 	for i, call := range state.Calls {
 		if call.State != "" {
 			continue
 		}
-		at := slices.IndexFunc(before.Calls, func(c savedCall) bool { return c.ID == call.ID })
-		if at < 0 {
+		was, ok := known[call.ID]
+		if !ok {
 			return nil, fmt.Errorf("the call %q is to be as before, and was not there", call.ID)
 		}
-		state.Calls[i] = before.Calls[at]
+		state.Calls[i] = was
 	}
 	if state.Tools == nil {
 		state.Tools = before.Tools
@@ -160,7 +177,7 @@ func (r *record) restore(tools *toolset) (*loop, []string, error) {
 	if err := l.restoreMessages(r); err != nil {
 		return nil, nil, err
 	}
-	changed, err := tools.restore(r.Tools)
+	changed, err := tools.restore(r.Tools, l.history.changes)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -233,7 +250,6 @@ func (l *loop) restoreCalls(r *record) error {
 			return snapshotError(err, "the call %q", use.id)
 		}
 		tool := l.tools.byName[use.name]
-		call.repeat = call.repeat && tool != nil && tool.repeatable
 		waits := call.state == callSuspended || call.state == callWaiting
 		if waits && tool == nil && use.toolset == "" && r.Tools.has(use.name) {
 			return snapshotError(nil, "the call %q waits for the tool %q, which is not among the tools; pass it to Resume", use.id, use.name)
@@ -307,11 +323,17 @@ func (s *savedStop) rule() stopRule {
 func (s *savedState) check(messages int) error {
 	for name, n := range map[string]int64{
 		"iteration": int64(s.Iteration), "sent.messages": int64(s.Sent.Messages), "sent.calls": int64(s.Sent.Calls),
+		"usage": s.Usage.least(), "spent.usage": s.Spent.Usage.least(),
 		"spent.failing": int64(s.Spent.Failing), "spent.elapsed_ns": int64(s.Spent.Elapsed),
-		"usage.replies": int64(s.Usage.Replies), "compaction.context": s.Compact.Context, "compaction.floor": s.Compact.Floor,
+		"compaction.context": s.Compact.Context, "compaction.floor": s.Compact.Floor,
 	} {
 		if n < 0 {
 			return snapshotError(nil, "state.%s is %d", name, n)
+		}
+	}
+	for name, n := range s.Spent.Calls {
+		if n < 0 {
+			return snapshotError(nil, "state.spent.calls[%q] is %d", name, n)
 		}
 	}
 	if s.Sent.Messages > messages {
@@ -320,19 +342,19 @@ func (s *savedState) check(messages int) error {
 	return nil
 }
 
+// least returns the smallest of the numbers.
+func (u savedUsage) least() int64 {
+	return min(int64(u.Replies), u.Input, u.Output, u.CacheCreation, u.CacheRead)
+}
+
 func (u savedUsage) restore() Usage {
 	return Usage{u.Replies, u.Input, u.Output, u.CacheCreation, u.CacheRead}
 }
 
-// has reports whether a tool of that name could be called.
-func (s *savedTools) has(name string) bool {
-	named := func(t savedTool) bool { return t.Name == name }
-	return slices.ContainsFunc(s.Added, named) || slices.ContainsFunc(s.First, named) && !slices.Contains(s.Removed, name)
-}
-
 // restore gives the tools, which are those of this process, the places that they
-// had. It returns the names of those that the model knows otherwise.
-func (s *toolset) restore(saved *savedTools) (changed []string, err error) {
+// had. told is what messages say about them. It returns the names of those that the
+// model knows otherwise.
+func (s *toolset) restore(saved *savedTools, told []toolChange) (changed []string, err error) {
 	if saved == nil {
 		return nil, snapshotError(nil, "it has no tools")
 	}
@@ -345,14 +367,8 @@ func (s *toolset) restore(saved *savedTools) (changed []string, err error) {
 			changed = append(changed, tool.Name)
 		}
 	}
-	for _, tool := range saved.Added { // the history has their definitions
-		if _, first := place[tool.Name]; !first {
-			s.first = slices.DeleteFunc(s.first, func(r *registered) bool { return r.name == tool.Name })
-		}
-	}
-	slices.SortStableFunc(s.first, func(a, b *registered) int { return cmp.Compare(placeOf(place, a), placeOf(place, b)) })
 	for _, name := range saved.Removed {
-		delete(s.byName, name)
+		s.drop(name)
 	}
 	for i, raw := range saved.Changes {
 		b, err := parseBlock(raw)
@@ -361,6 +377,16 @@ func (s *toolset) restore(saved *savedTools) (changed []string, err error) {
 		}
 		s.changes, s.queued = append(s.changes, raw), append(s.queued, b.changes...)
 	}
+	later := make(map[string]bool) // what messages define, or have defined, is not among the first
+	maps.Copy(later, s.gone)
+	for _, tool := range saved.Added {
+		later[tool.Name] = true
+	}
+	for _, c := range slices.Concat(told, s.queued) {
+		later[c.name] = later[c.name] || c.add
+	}
+	s.first = slices.DeleteFunc(s.first, func(r *registered) bool { return later[r.name] && placeOf(place, r) == len(place) })
+	slices.SortStableFunc(s.first, func(a, b *registered) int { return cmp.Compare(placeOf(place, a), placeOf(place, b)) })
 	return changed, nil
 }
 

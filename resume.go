@@ -48,7 +48,8 @@ func (r *Runner) encode(rec *record, before string) (data []byte, mac string, er
 // nothing. The run goes on from where it was with the next loop: calls that have
 // their result are not run again, calls that wait for a decision still do, and the
 // others are run. A call that was interrupted runs again if its tool is ReadOnly or
-// Idempotent; otherwise the model reads that whether it took effect is unknown.
+// Idempotent, and still is; otherwise the model reads that whether it took effect is
+// unknown. A final reply is parsed into the struct of OutputConfig.Format again.
 //
 // Params and tools are those of this process and need not be the same:
 // params.Messages must be empty, tools may be new, changed or gone, and definitions keep
@@ -84,6 +85,7 @@ func Resume(messages *anthropic.BetaMessageService, tools []anthropic.BetaTool, 
 	}
 	if loop.reply != nil {
 		r.last = &lastReply{raw: loop.reply, message: &anthropic.BetaMessage{}}
+		r.parse(loop.rule)
 	}
 	r.loop, r.resumed = loop, loop.sequence
 	loop.sequence++
@@ -120,6 +122,9 @@ func (r *Runner) save(ctx context.Context) (err error) {
 		return err
 	}
 	if err := r.keep(ctx, delta); err != nil {
+		if ended := contextError(ctx); ended != nil { // saveEnd tries again
+			return ended
+		}
 		return &checkpointError{err}
 	}
 	r.saved = next

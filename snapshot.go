@@ -1,6 +1,7 @@
 package toolrunner
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -98,7 +99,7 @@ type savedCompaction struct {
 type savedTools struct {
 	First   []savedTool       `json:"first,omitempty"`   // sent as tools
 	Added   []savedTool       `json:"added,omitempty"`   // later
-	Removed []string          `json:"removed,omitempty"` // of the first
+	Removed []string          `json:"removed,omitempty"` // of both
 	Changes []json.RawMessage `json:"changes,omitempty"` // that the model has not been told
 }
 
@@ -205,12 +206,12 @@ func (c *openCall) save() savedCall {
 func (l *loop) state(now time.Time) savedState {
 	s := savedState{
 		Stop: l.rule.save(), News: l.news, Ended: l.ended, Forced: l.choice != nil,
-		Sent:      savedSent{len(l.sent.history.messages), l.sent.open, l.sent.rule.save()},
+		Sent:      savedSent{min(len(l.sent.history.messages), len(l.history.messages)), l.sent.open, l.sent.rule.save()},
 		Iteration: l.iteration, Container: l.container, Usage: l.usage.save(),
 		Spent:   savedSpending{l.spent.usage.save(), l.spent.calls, l.spent.failing, l.spent.time(now)},
 		Compact: savedCompaction{Context: l.compact.context, Floor: l.compact.floor, Fresh: l.compact.fresh},
 	}
-	if config := l.compact.scheduled; config != nil {
+	if config := cmp.Or(l.compact.scheduled, l.compact.sending); config != nil {
 		if raw, err := encodeJSON(config); err == nil { // one that has no JSON form would fail as a request as well
 			s.Compact.Scheduled = raw
 		}
@@ -233,16 +234,20 @@ func (s *toolset) save() *savedTools {
 	for _, tool := range s.first {
 		first[tool.name] = true
 		saved.First = append(saved.First, tool.save())
-		if s.byName[tool.name] == nil {
-			saved.Removed = append(saved.Removed, tool.name)
-		}
 	}
+	saved.Removed = slices.Sorted(maps.Keys(s.gone))
 	for _, name := range slices.Sorted(maps.Keys(s.byName)) {
 		if !first[name] {
 			saved.Added = append(saved.Added, s.byName[name].save())
 		}
 	}
 	return saved
+}
+
+// has reports whether a tool of that name could be called.
+func (s *savedTools) has(name string) bool {
+	named := func(t savedTool) bool { return t.Name == name }
+	return slices.ContainsFunc(s.Added, named) || slices.ContainsFunc(s.First, named) && !slices.Contains(s.Removed, name)
 }
 
 func (r *registered) save() savedTool {

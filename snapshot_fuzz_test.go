@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -43,19 +44,71 @@ func (d *drive) checkSnapshot() error {
 
 // reload returns the state that data is read as, saved again.
 func (d *drive) reload(data []byte) ([]byte, error) {
+	loop, err := d.reloaded(data)
+	if err != nil {
+		return nil, err
+	}
+	again, _ := loop.record(nil, time.Time{})
+	return again.encode()
+}
+
+func (d *drive) reloaded(data []byte) (*loop, error) {
 	rec, err := readRecords(data, nil)
 	if err != nil {
 		return nil, err
 	}
 	loop, _, err := rec.restore(sameTools(d.loop.tools))
-	if err != nil {
-		return nil, err
-	}
-	if rec.State.Forced {
+	if err == nil && rec.State.Forced {
 		loop.choice = true
 	}
-	again, _ := loop.record(nil, time.Time{})
-	return again.encode()
+	return loop, err
+}
+
+// fork goes on with the loop, and with another one that is reloaded, and checks that
+// the same happens to both.
+func (d *drive) fork() error {
+	d.note("fork")
+	d.forked = true
+	other := &drive{
+		script: &script{entropy: &entropy{d.script.rest}, serverCalls: d.script.serverCalls, leaves: d.script.leaves, pending: d.script.pending},
+		limit:  d.limit, log: slices.Clone(d.log), kept: slices.Clone(d.kept), sent: slices.Clone(d.sent),
+		calls: make(map[string]*openCall), settled: maps.Clone(d.settled), waiting: make(map[*openCall]bool), forked: true,
+	}
+	var err error
+	if other.loop, err = d.reloaded(d.deltas); err != nil {
+		return err
+	}
+	for _, call := range slices.Concat(other.loop.open, other.loop.dropped) {
+		if call.state == callSuspended {
+			other.waiting[call] = true
+		}
+	}
+	if err := d.goOn(); err != nil {
+		return err
+	}
+	if err := other.goOn(); err != nil {
+		return fmt.Errorf("reloaded: %w\n%s", err, strings.Join(other.log, "\n"))
+	}
+	if one, two := d.state(), other.state(); one != two || !slices.Equal(d.log, other.log) {
+		return fmt.Errorf("the state is\n%s\nand of the loop that was reloaded\n%s\nto which this happened:\n%s", one, two, strings.Join(other.log, "\n"))
+	}
+	return nil
+}
+
+// goOn goes through the rest of the script.
+func (d *drive) goOn() error {
+	for !d.script.empty() {
+		if err := d.event(); err != nil {
+			return err
+		}
+		if err := d.check(); err != nil {
+			return err
+		}
+		if !d.forked && d.script.below(12) == 11 {
+			return d.fork()
+		}
+	}
+	return d.end()
 }
 
 // sameTools returns the tools of s as they are given to another process.

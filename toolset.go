@@ -41,9 +41,10 @@ type registered struct {
 type toolset struct {
 	first   []*registered // in the order given
 	byName  map[string]*registered
-	changes [][]byte     // blocks of a system message that has not been sent
-	queued  []toolChange // the same, as what they mean
-	version int          // grows with each change
+	gone    map[string]bool // names that were taken away
+	changes [][]byte        // blocks of a system message that has not been sent
+	queued  []toolChange    // the same, as what they mean
+	version int             // grows with each change
 }
 
 func newToolset(tools []anthropic.BetaTool) (*toolset, error) {
@@ -106,19 +107,32 @@ func (s *toolset) names(messages ...[]toolChange) []string {
 // block that tells the model.
 func (s *toolset) add(r *registered) {
 	s.byName[r.name] = r
+	delete(s.gone, r.name)
 	s.queueAddition(r.name, r.definition)
+}
+
+// drop takes a tool away without a word to the model.
+func (s *toolset) drop(name string) {
+	delete(s.byName, name)
+	if s.gone == nil {
+		s.gone = make(map[string]bool)
+	}
+	s.gone[name] = true
+	s.version++
 }
 
 // addDefinition queues a definition that nothing here runs.
 func (s *toolset) addDefinition(definition []byte) {
 	name := stringMember(definition, "name") // an mcp_toolset has none and takes nothing over
-	delete(s.byName, name)
+	if name != "" {
+		s.drop(name)
+	}
 	s.queueAddition(name, definition)
 }
 
 func (s *toolset) remove(names []string) {
 	for _, name := range names {
-		delete(s.byName, name)
+		s.drop(name)
 		block := append([]byte(`{"type":"tool_removal","tool":{"type":"tool_reference","name":`), wire.AppendString(nil, name)...)
 		s.changes = append(s.changes, append(block, "}}"...))
 		s.queued = append(s.queued, toolChange{name: name})
