@@ -1,8 +1,8 @@
 package toolrunner
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"slices"
 )
 
@@ -52,7 +52,7 @@ func (r *Runner) runCalls(ctx context.Context, calls []*openCall) error {
 	if err := r.save(ctx); err != nil { // the reply, if the body had it first
 		return err
 	}
-	if err := errors.Join(r.ask(ctx, calls), r.save(ctx)); err != nil {
+	if err := cmp.Or(r.ask(ctx, calls), r.save(ctx)); err != nil {
 		return err
 	}
 	var jobs []*job

@@ -120,6 +120,9 @@ func (r *Runner) save(ctx context.Context) (err error) {
 		return err
 	}
 	if err := r.keep(ctx, delta); err != nil {
+		if ended := contextError(ctx); ended != nil { // it may have given up because of that
+			return ended
+		}
 		return &checkpointError{err}
 	}
 	r.saved = next
