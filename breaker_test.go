@@ -109,3 +109,19 @@ func TestResumedEagerRunKnowsWhatHasRun(t *testing.T) {
 	c.mustStream(t, nil)
 	j.want(t, "a", "b")
 }
+
+// A body under AllStreaming may run the rest of the loop before it has read its reply;
+// the turn is complete all the same.
+func TestTurnIsCompleteAfterRunToCompletionInItsBody(t *testing.T) {
+	c := newConversation(t, toolrunnertest.Message(toolrunnertest.Say("one moment"), toolrunnertest.Call("a", "look", `{}`)).StopReason("tool_use"), toolrunnertest.Text("done"))
+	c.Runner = c.runner(t, asking("hi"), says("look", "seen"))
+	c.mustStream(t, func(turn *toolrunner.Turn) {
+		message, err := c.RunToCompletion(t.Context())
+		if err != nil || toolrunner.Text(message) != "done" {
+			t.Errorf("RunToCompletion() = %q, %v", toolrunner.Text(message), err)
+		}
+		if got := turn.Text(); got != "one moment" || len(turn.Content) != 2 {
+			t.Errorf("the turn has the text %q and %d blocks, want %q and 2", got, len(turn.Content), "one moment")
+		}
+	})
+}
