@@ -2,6 +2,7 @@ package toolrunner_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/toolrunner/toolrunner"
@@ -124,4 +125,29 @@ func TestTurnIsCompleteAfterRunToCompletionInItsBody(t *testing.T) {
 			t.Errorf("the turn has the text %q and %d blocks, want %q and 2", got, len(turn.Content), "one moment")
 		}
 	})
+}
+
+// A follow-up that takes the place of a reply that was dropped is kept like any other
+// message.
+func TestCheckpointOfATakeoverKeepsTheFollowUp(t *testing.T) {
+	var kept store
+	c := newConversation(t, toolrunnertest.Text("no"), toolrunnertest.Text("done"))
+	params := given(user("hi"), verbatim(`{"role":"assistant","content":[{"type":"text","text":"hi"}]}`), user("how are you?"))
+	params.Checkpoint = kept.keep
+	c.Runner = c.runner(t, params)
+	for turn, err := range c.All(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if turn.Text() == "no" {
+			c.append(t, user("really?"))
+			if err := turn.Retry(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	want := shape(encoded(t, c.Messages()))
+	if got := shape(encoded(t, c.resume(t, kept.kept, params).Messages())); !slices.Equal(got, want) {
+		t.Errorf("Messages() of the resumed run = %q, want %q", got, want)
+	}
 }
