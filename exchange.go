@@ -17,7 +17,7 @@ import (
 
 // send sends the history and returns the turn that it begins.
 func (r *Runner) send(ctx context.Context, s step, streaming bool) (*Turn, error) {
-	turn := &Turn{BetaMessage: &anthropic.BetaMessage{}, runner: r}
+	turn := &Turn{BetaMessage: &anthropic.BetaMessage{}, runner: r, unseen: r.unseen}
 	begin := time.Now()
 	turn.record = func(t *Turn, raw []byte) error {
 		reply, err := r.receive(t, raw)
@@ -234,7 +234,7 @@ func (r *Runner) receive(turn *Turn, raw []byte) (*reply, error) {
 		return nil, err
 	}
 	last := &lastReply{message: turn.BetaMessage, raw: reply.raw}
-	if !r.unseen {
+	if !turn.unseen {
 		last.get()
 	}
 	turn.reply = reply

@@ -53,7 +53,8 @@ type Params struct { //nolint:recvcheck // it is printed by value, and too large
 	// back with is used once the reply has stopped for its calls, and dropped if it
 	// stops for anything else, fails, or is taken over. Exclusive tools, and the
 	// calls after theirs, wait for the reply; so do those after any call that waits
-	// if MaxConcurrency is one. Runs that do not stream are not affected.
+	// if MaxConcurrency is one. Runs that do not stream are not affected, nor are
+	// those with Approve: it is asked once the reply is there.
 	EagerTools bool
 
 	// AutoCompact shortens the history when it has grown. Zero: never.

@@ -2,6 +2,7 @@ package toolrunner
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 )
@@ -29,6 +30,7 @@ func (l *loop) retract() {
 	l.drop(l.open[open:])
 	l.dropEarly()
 	l.history, l.open, l.rule = l.sent.history, l.open[:open], l.sent.rule
+	l.history.messages = slices.Clip(l.history.messages) // a checkpoint still knows what comes after them
 }
 
 // retry drops the last reply: the same history goes out again.

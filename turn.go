@@ -46,6 +46,7 @@ type Turn struct {
 	err       error                           // what reading the reply failed with
 	reading   bool                            // a loop over Events has control
 	over      bool
+	unseen    bool // no loop body has it
 }
 
 // Iteration returns the number of the turn in its run, from 1. A turn that compacts
