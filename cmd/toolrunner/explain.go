@@ -57,5 +57,6 @@ func explainError(err error) string {
 		}
 		return text
 	}
-	return strings.TrimPrefix(err.Error(), "toolrunner: ")
+	text := strings.TrimPrefix(err.Error(), "toolrunner: ")
+	return strings.ReplaceAll(text, "pass it to Resume", "give the -mcp and -tools that the run began with")
 }
