@@ -260,9 +260,18 @@ func walkBreakpoints(value []byte, found func()) {
 // legalName replaces what neither an id nor a name may hold.
 func legalName(text string) string {
 	return strings.Map(func(c rune) rune {
-		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' {
+		if isLegalRune(c) {
 			return c
 		}
 		return '_'
 	}, text)
+}
+
+// isLegal reports whether text holds only what an id and a name may hold.
+func isLegal(text string) bool {
+	return strings.IndexFunc(text, func(c rune) bool { return !isLegalRune(c) }) < 0
+}
+
+func isLegalRune(c rune) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
 }

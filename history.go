@@ -251,9 +251,9 @@ func checkUses(blocks []block) error {
 		switch {
 		case id == "":
 			return fmt.Errorf("content[%d] is a tool use that has no id", i)
-		case legalName(id) != id:
+		case !isLegal(id):
 			return fmt.Errorf("content[%d] has the id %q; use letters, digits, underscores and hyphens", i, id)
-		case !toolName.MatchString(b.name):
+		case !isToolName(b.name):
 			return fmt.Errorf("content[%d] has the name %q; use 1 to 128 letters, digits, underscores and hyphens", i, b.name)
 		case len(b.input) == 0 || b.input[0] != '{':
 			return fmt.Errorf("content[%d] has an input that is not a JSON object: %.100q", i, b.input)

@@ -33,13 +33,15 @@ type secrets struct {
 const redacted = "[redacted]"
 
 // looksSecret matches keys, tokens, and passwords of URLs wherever they come from;
-// the groups are what stays.
-var looksSecret = regexp.MustCompile(
-	`(sk-ant-)[\w-]{4,}` +
-		`|(?i)(\b(?:bearer|basic) )[\w.~+/=-]{8,}` +
-		`|(\\?"(?:authorization_token|api_?key|x-api-key|authorization)\\?"\s*:\s*\\?")[^"\\]+` +
-		`|([?&](?:key|api_key|token|access_token)=)[^&\s"]+` +
-		`|(://[^/@\s":]*:)[^/@\s"]+@`)
+// the groups are what stays. It is compiled for the first record.
+var looksSecret = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(
+		`(sk-ant-)[\w-]{4,}` +
+			`|(?i)(\b(?:bearer|basic) )[\w.~+/=-]{8,}` +
+			`|(\\?"(?:authorization_token|api_?key|x-api-key|authorization)\\?"\s*:\s*\\?")[^"\\]+` +
+			`|([?&](?:key|api_key|token|access_token)=)[^&\s"]+` +
+			`|(://[^/@\s":]*:)[^/@\s"]+@`)
+})
 
 func newRedactor(h slog.Handler) *redactor { return &redactor{h, &secrets{}} }
 
@@ -62,7 +64,7 @@ func (s *secrets) hide(text string) string {
 	for _, value := range s.values {
 		text = strings.ReplaceAll(text, value, redacted)
 	}
-	return looksSecret.ReplaceAllString(text, "$1$2$3$4$5"+redacted)
+	return looksSecret().ReplaceAllString(text, "$1$2$3$4$5"+redacted)
 }
 
 // add has a value hidden from now on. Short ones are words.

@@ -153,7 +153,7 @@ func (r *reply) mendInput(b block) block {
 
 // mendName gives b a name that is legal. No tool has the name that it came with.
 func (r *reply) mendName(b block) block {
-	if toolName.MatchString(b.name) {
+	if isToolName(b.name) {
 		return b
 	}
 	id, _ := wire.Unquote(b.id)

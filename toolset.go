@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 	"time"
 
@@ -19,8 +18,8 @@ import (
 // Tools reach the set at construction and during the run; a call's name is
 // looked up here.
 
-// toolName is what the Messages API accepts as the name of a tool.
-var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
+// isToolName reports whether the Messages API accepts name as that of a tool.
+func isToolName(name string) bool { return name != "" && len(name) <= 128 && isLegal(name) }
 
 // registered is a tool as the runner runs it.
 type registered struct {
@@ -181,7 +180,7 @@ func register(tool anthropic.BetaTool) (*registered, error) {
 		}
 		r.handler, r.schema = foreignHandler(tool), input.Fair()
 	}
-	if !toolName.MatchString(r.name) {
+	if !isToolName(r.name) {
 		return nil, fmt.Errorf("the name %q is not one that the Messages API accepts: use 1 to 128 letters, digits, underscores and hyphens", r.name)
 	}
 	r.breakpoints = countBreakpoints(r.definition)

@@ -35,9 +35,9 @@ func main() {
 	var s settings
 	flag.StringVar(&s.results, "results", "results", "folder of the programs to run, which run.sh builds")
 	flag.StringVar(&s.doc, "doc", "", "file whose part between the markers is replaced by the tables; empty: none")
-	flag.IntVar(&s.rounds, "rounds", 3, "rounds, of which the median counts; a run of over 5 seconds is made once")
+	flag.IntVar(&s.rounds, "rounds", 3, "rounds, of which the median counts; what takes over 5 seconds is measured once")
 	flag.DurationVar(&s.repeat, "repeat", 400*time.Millisecond, "how long a process repeats short conversations")
-	flag.DurationVar(&s.most, "most", time.Minute, "how long a process may take")
+	flag.DurationVar(&s.most, "most", 45*time.Second, "how long a process may take, and four times that for runs at once")
 	flag.IntVar(&s.delta, "delta", 24, "bytes of a streamed delta")
 	flag.IntVar(&s.chunk, "chunk", 0, "bytes that the server writes of a stream at once; 0: all")
 	flag.IntVar(&s.runs, "runs", 5000, "conversations at once")
@@ -47,7 +47,7 @@ func main() {
 	flag.IntVar(&s.starts, "starts", 21, "processes whose start is measured, of each peer")
 	list(&s.peers, "peers", "ours,limit,disable-thread,official,ts", "peers to measure")
 	list(&s.sections, "sections", "turns,streams,runs,start", "what to measure")
-	list(&s.turns, "turns", "1x200,50x200,200x200,500x200,10x4096,50x4096,200x4096,500x4096,200x32768,200x4096x4", "conversations: turns x bytes of a result (x parallel calls)")
+	list(&s.turns, "turns", "1x200,50x200,200x200,500x200,10x4096,50x4096,200x4096,500x4096,200x32768,500x32768,200x4096x4", "conversations: turns x bytes of a result (x parallel calls)")
 	list(&s.streams, "streams", "text,input,thinking", "what is streamed")
 	list(&s.sizes, "sizes", "65536,1048576,4194304,16777216", "bytes of streamed replies")
 	flag.Parse()
@@ -104,9 +104,10 @@ type section struct {
 
 // kase is one thing that peers are asked to do.
 type kase struct {
-	section, name string
-	args          []string
-	peers         []string
+	name  string
+	kind  string // of cases in the order of their size; empty: none
+	args  []string
+	peers []string
 }
 
 func (s *settings) section(name string) (section, error) {
@@ -143,7 +144,7 @@ func (s *settings) turnSection() (section, error) {
 			args = append(args, "-parallel", parts[2])
 			name += fmt.Sprintf(", %s calls each", parts[2])
 		}
-		sec.cases = append(sec.cases, kase{"turns", name, args, s.peers})
+		sec.cases = append(sec.cases, kase{name: name, args: args, peers: s.peers})
 	}
 	return sec, nil
 }
@@ -161,7 +162,7 @@ func (s *settings) streamSection() section {
 					args = append(args, "-read")
 				}
 				n, _ := strconv.Atoi(size)
-				sec.cases = append(sec.cases, kase{"streams", fmt.Sprintf("%s, %d KB, %s", stream, n>>10, how), args, s.peers})
+				sec.cases = append(sec.cases, kase{fmt.Sprintf("%s, %d KB, %s", stream, n>>10, how), stream + how, args, s.peers})
 			}
 		}
 	}
@@ -185,7 +186,7 @@ func (s *settings) runSection() section {
 		"-runs", strconv.Itoa(s.runs), "-turns", strconv.Itoa(s.runTurns), "-result", strconv.Itoa(s.runResult), "-latency", s.latency.String(),
 	}
 	peers := without(s.peers, "ts", "official") // the one measures single runs only, the other would take minutes
-	sec.cases = []kase{{"runs", "at once", args, peers}}
+	sec.cases = []kase{{name: "at once", args: args, peers: peers}}
 	return sec
 }
 
@@ -194,7 +195,7 @@ func (s *settings) startSection() section {
 		{"CPU in milliseconds", perStream(milliseconds), false},
 		{"Milliseconds", func(r measurement) float64 { return float64(r.Wall.Microseconds()) / 1000 }, false},
 	}}
-	sec.cases = []kase{{"start", "first request", []string{"-turns", "1"}, append(without(s.peers, "ts", "official"), "client")}}
+	sec.cases = []kase{{name: "first request", args: []string{"-turns", "1"}, peers: append(without(s.peers, "ts", "official"), "client")}}
 	return sec
 }
 

@@ -47,7 +47,7 @@ func TestEveryGoPeerPlaysEveryScript(t *testing.T) {
 }
 
 func TestTablesShowMediansRatiosAndGoals(t *testing.T) {
-	c := kase{section: "turns", name: "200 × 4096 B", peers: []string{"ours", "limit"}}
+	c := kase{name: "200 × 4096 B", peers: []string{"ours", "limit"}}
 	sec := section{title: "Turns", cases: []kase{c}, tables: []table{{"CPU", perTurn(microseconds), true}}}
 	all := results{c.name: {
 		"ours":  {{Turns: 2, CPU: 6 * time.Microsecond}, {Turns: 1, CPU: 2 * time.Microsecond}, {Turns: 1, CPU: time.Millisecond}},

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -17,7 +16,14 @@ import (
 )
 
 // propertyKey is what the API wants the names of the properties of an input to match.
-var propertyKey = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
+const propertyKey = `^[a-zA-Z0-9_.-]{1,64}$`
+
+// isPropertyKey reports whether key matches propertyKey, which takes as long to compile as all else here together.
+func isPropertyKey(key string) bool {
+	return key != "" && len(key) <= 64 && strings.IndexFunc(key, func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("_.-", c)
+	}) < 0
+}
 
 // Input is the schema of a tool's input: the bytes that are sent, and the rules that input is checked against.
 // It does not change and may be used by several goroutines.
@@ -135,7 +141,7 @@ func checkRoot(tree *jsonValue) error {
 		return nil
 	}
 	for i := range properties.elems {
-		if key := properties.elems[i].key; !propertyKey.MatchString(key) {
+		if key := properties.elems[i].key; !isPropertyKey(key) {
 			return fmt.Errorf("property %q: the API accepts only names that match %s", key, propertyKey)
 		}
 	}
