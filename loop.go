@@ -311,7 +311,8 @@ func (l *loop) receive(r *reply) {
 		}
 	}
 	l.openCalls(state, l.rule.unrun)
-	l.dropped = early
+	l.dropped = nil
+	l.drop(slices.DeleteFunc(early, func(c *openCall) bool { return slices.Contains(l.open, c) }))
 	for id, result := range r.failed {
 		if call := l.openCall(id); call != nil && call.state == callWaiting {
 			l.answer(call, result.encode(call.use), nil)
