@@ -18,7 +18,7 @@ func (o *runOptions) explainOutcome(ctx context.Context, runner *toolrunner.Runn
 	case toolrunner.OutcomeLimitReached:
 		return explainLimit(ctx, runner)
 	case toolrunner.OutcomeMaxIterations:
-		return fmt.Sprintf("the model was not done after %s; -max-iterations allows more", count(o.maxIterations, "reply"))
+		return fmt.Sprintf("the model was not done after %s; -max-iterations allows more", count(o.maxIterations, "turn"))
 	case toolrunner.OutcomeTruncated:
 		if stop == anthropic.BetaStopReasonModelContextWindowExceeded {
 			return "the conversation has filled the context window of the model"
