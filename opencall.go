@@ -217,8 +217,8 @@ func (l *loop) hand(id string, slot **Result) {
 func (l *loop) begin(b *block) *openCall {
 	use := b.use()
 	again := slices.ContainsFunc(l.early, func(c *openCall) bool { return c.use.id == use.id })
-	if again || use.id == "" || use.id != legalName(use.id) || l.taken(use.id) ||
-		!toolName.MatchString(use.name) || len(use.input) == 0 || use.input[0] != '{' {
+	if again || use.id == "" || !isLegal(use.id) || l.taken(use.id) ||
+		!isToolName(use.name) || len(use.input) == 0 || use.input[0] != '{' {
 		return nil
 	}
 	call := &openCall{
