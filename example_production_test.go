@@ -32,6 +32,7 @@ func ExampleNew_production() {
 		BetaMessageNewParams: ask("How is the weather in Paris?"),
 		MaxIterations:        20,
 		MaxConcurrency:       4,
+		Limits:               toolrunner.Limits{TotalTokens: 2_000_000, FailedCalls: 10},
 		Middleware: []toolrunner.Middleware{
 			toolrunner.Truncate(50_000),
 			toolrunner.Retry(3, time.Second),

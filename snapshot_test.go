@@ -1,6 +1,7 @@
 package toolrunner_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"path/filepath"
@@ -127,5 +128,23 @@ func TestFileCheckpointBringsARunBack(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]int{"rent": 1, "water": 1}, paid); diff != "" {
 		t.Errorf("paid (-want +got):\n%s", diff)
+	}
+}
+
+// Calls of the open turn are kept once, also where they began while their reply
+// streamed: what is kept as dropped is of a reply that is gone.
+func TestEagerCallsAreKeptOnce(t *testing.T) {
+	var log journal
+	var kept []byte
+	params := hasty()
+	params.Checkpoint = func(_ context.Context, delta toolrunner.Delta) error {
+		kept = append(kept, delta.Data...)
+		return nil
+	}
+	c := converse(t, params, tools(log.reads("look"), log.tool("change")), blocks("a look", "b change"), toolrunnertest.Text("done"))
+	c.mustStream(t, nil)
+	log.wantSorted(t, "a", "b")
+	if bytes.Contains(kept, []byte(`"dropped"`)) {
+		t.Errorf("the run has dropped calls:\n%s", kept)
 	}
 }

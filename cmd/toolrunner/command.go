@@ -112,8 +112,7 @@ func parse(term *terminal, flags *flag.FlagSet, about string, args []string, mos
 	}
 	if err != nil {
 		name, _, _ := strings.Cut(flags.Name(), " ")
-		note(term.err, "toolrunner %s: %v\n\n", name, err)
-		explain(term.err, flags, about)
+		note(term.err, "toolrunner %s: %v\n\"toolrunner help %[1]s\" explains the flags.\n", name, err)
 		return nil, errUsage
 	}
 	return operands, nil

@@ -18,7 +18,7 @@ func (o *runOptions) explainOutcome(ctx context.Context, runner *toolrunner.Runn
 	case toolrunner.OutcomeLimitReached:
 		return explainLimit(ctx, runner)
 	case toolrunner.OutcomeMaxIterations:
-		return fmt.Sprintf("the model was not done after %s; -max-iterations allows more", count(o.maxIterations, "reply"))
+		return fmt.Sprintf("the model was not done after %s; -max-iterations allows more", count(o.maxIterations, "turn"))
 	case toolrunner.OutcomeTruncated:
 		if stop == anthropic.BetaStopReasonModelContextWindowExceeded {
 			return "the conversation has filled the context window of the model"
@@ -57,5 +57,6 @@ func explainError(err error) string {
 		}
 		return text
 	}
-	return strings.TrimPrefix(err.Error(), "toolrunner: ")
+	text := strings.TrimPrefix(err.Error(), "toolrunner: ")
+	return strings.ReplaceAll(text, "pass it to Resume", "give the -mcp and -tools that the run began with")
 }

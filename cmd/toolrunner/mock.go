@@ -129,7 +129,7 @@ func (m *mock) served(r *http.Request, answer *statusWriter) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.requests++
-	note(m.term.err, "%d %s %s %d, %d bytes, %d replies left\n", m.requests, r.Method, r.URL.Path, answer.status, answer.bytes, left)
+	note(m.term.err, "%d %s %s %d, %d bytes, replies left: %d\n", m.requests, r.Method, r.URL.Path, answer.status, answer.bytes, left)
 	if (left == 0 || m.problems > 0) && !m.over {
 		m.over = true
 		close(m.done)

@@ -86,7 +86,7 @@ func TestMockEndsWhenItsScriptIsUsedUp(t *testing.T) {
 	if code := <-m.exit; code != exitOK {
 		t.Errorf("exit code = %d, want %d; stderr:\n%s", code, exitOK, m.log())
 	}
-	want := "1 POST /v1/messages 200, 287 bytes, 1 replies left\n2 POST /v1/messages 200, 286 bytes, 0 replies left\n"
+	want := "1 POST /v1/messages 200, 287 bytes, replies left: 1\n2 POST /v1/messages 200, 286 bytes, replies left: 0\n"
 	if diff := cmp.Diff(want, m.log()); diff != "" {
 		t.Errorf("stderr (-want +got):\n%s", diff)
 	}

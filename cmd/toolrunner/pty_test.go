@@ -229,6 +229,10 @@ func TestSuspendedCallsAreDecidedOnLater(t *testing.T) {
 	y.sees("the run waits for you to decide on 2 calls; go on with -session " + file)
 	y.leaves(exitStopped)
 
+	y = sit(t, server, nil, "-session", file)
+	y.sees("which is not among the tools; give the -mcp and -tools that the run began with")
+	y.leaves(exitFailed)
+
 	y = sit(t, server, nil, "-tools", "write", "-session", file)
 	y.sees("  file_path: a\r\n")
 	y.sees(later)

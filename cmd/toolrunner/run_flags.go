@@ -16,8 +16,9 @@ import (
 
 const runAbout = `Sends PROMPT to the model, runs the tools that it calls, and prints its answer as it
 comes. Without PROMPT the prompt is read from stdin; with PROMPT and -, what stdin
-holds follows it; with -session a run that has begun may go on without one. The key of the API is taken from the environment as the SDK takes
-it: ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN or a profile.
+holds follows it; with -session a run that has begun may go on without one. The key
+of the API is taken from the environment as the SDK takes it: ANTHROPIC_API_KEY,
+ANTHROPIC_AUTH_TOKEN or a profile.
 
 The answer goes to stdout. Stderr gets a line for each call and, in the end, what
 the run took. A call of a tool that is not read-only is run if you say so at the
@@ -111,6 +112,8 @@ func (o *runOptions) check(operands []string) error {
 		return errors.New("a limit is negative; use 0 for none, or a positive one")
 	case o.model == "":
 		return errors.New("-model is empty")
+	case o.baseURL != "" && !isHTTP(o.baseURL):
+		return fmt.Errorf("-base-url is %q; use a URL that begins with http:// or https://", o.baseURL)
 	}
 	return nil
 }

@@ -70,7 +70,7 @@ func (m *mocking) served(ts *testscript.TestScript) {
 	err := m.command.Wait()
 	ts.Logf("[mock]\n%s", m.log.String())
 	ts.Check(err)
-	if !strings.HasSuffix(m.log.String(), " 0 replies left\n") {
+	if !strings.HasSuffix(m.log.String(), " replies left: 0\n") {
 		ts.Fatalf("replies are left")
 	}
 }

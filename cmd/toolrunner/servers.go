@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -37,7 +39,7 @@ func readServers(path string, env func(string) string) ([]server, error) {
 		Servers map[string]server `json:"mcpServers"`
 	}
 	if err := json.Unmarshal(bytes.TrimPrefix(text, []byte("\uFEFF")), &file); err != nil {
-		return nil, fmt.Errorf("%s%s: %w", path, lineOf(text, err), err)
+		return nil, decoding(path, text, err)
 	}
 	if file.Servers == nil {
 		return nil, fmt.Errorf("%s: there is no mcpServers in it", path)
@@ -57,19 +59,34 @@ func readServers(path string, env func(string) string) ([]server, error) {
 	return servers, nil
 }
 
-// lineOf returns where in a text decoding failed, as ":LINE".
-func lineOf(text []byte, err error) string {
+// decoding says what is wrong with a text that cannot be decoded, and in which line.
+func decoding(path string, text []byte, err error) error {
 	offset := int64(-1)
 	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
 		offset = syntax.Offset
 	}
 	if kind := (*json.UnmarshalTypeError)(nil); errors.As(err, &kind) {
 		offset = kind.Offset
+		err = fmt.Errorf("%s is of the type %s; it has to be %s", cmp.Or(kind.Field, "the whole"), kind.Value, nameOf(kind.Type))
 	}
 	if offset < 0 || offset > int64(len(text)) {
-		return ""
+		return fmt.Errorf("%s: %w", path, err)
 	}
-	return fmt.Sprintf(":%d", 1+bytes.Count(text[:offset], []byte("\n")))
+	return fmt.Errorf("%s:%d: %w", path, 1+bytes.Count(text[:offset], []byte("\n")), err)
+}
+
+// nameOf returns what JSON calls a type.
+func nameOf(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Slice:
+		return "an array of strings"
+	case reflect.Map, reflect.Struct:
+		return "an object"
+	case reflect.Bool:
+		return "true or false"
+	default:
+		return "a " + t.String()
+	}
 }
 
 // The ways to reach a server.
@@ -106,11 +123,16 @@ func (s *server) complete(env func(string) string) error {
 	case s.URL == "":
 		return errors.New("it has no url")
 	}
-	address, err := url.Parse(s.URL)
-	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
+	if !isHTTP(s.URL) {
 		return errors.New("its url is not one that begins with http:// or https://")
 	}
 	return nil
+}
+
+// isHTTP reports whether text is a URL of HTTP.
+func isHTTP(text string) bool {
+	address, err := url.Parse(text)
+	return err == nil && address.Host != "" && (address.Scheme == "http" || address.Scheme == "https")
 }
 
 // variable matches a reference to a variable of the environment, as in ${NAME}
