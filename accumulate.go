@@ -177,7 +177,7 @@ func (a *accumulator) grow(e *streamEvent) error {
 		if len(e.partialJSON) > 0 && isKnownKind(b.kind) && !strings.HasSuffix(b.kind, "tool_use") {
 			return fmt.Errorf("an input delta for a %s block", b.kind)
 		}
-		b.input = append(b.input, e.partialJSON...)
+		b.input = appendDoubling(b.input, e.partialJSON)
 	case "citations_delta":
 		return b.addTo("citations", e.delta, "citation", typeText)
 	case "compaction_delta":
@@ -216,8 +216,17 @@ func (b *streamedBlock) add(member *[]byte, e *streamEvent, content []byte, kind
 	if b.misfit(kind) {
 		return fmt.Errorf("a %s for a %s block", e.deltaKind, b.kind)
 	}
-	*member = append(*member, content...)
+	*member = appendDoubling(*member, content)
 	return nil
+}
+
+// appendDoubling is append that doubles what is large too: a long text is copied
+// once on the way, and not four times.
+func appendDoubling(dst, content []byte) []byte {
+	if len(dst)+len(content) > cap(dst) {
+		dst = slices.Grow(dst, max(len(dst), len(content)))
+	}
+	return append(dst, content...)
 }
 
 // addTo appends a member of the delta to a list of the block.

@@ -34,7 +34,7 @@ const redacted = "[redacted]"
 
 // looksSecret matches keys, tokens, and passwords of URLs wherever they come from;
 // the groups are what stays. It is compiled for the first record.
-var looksSecret = sync.OnceValue(func() *regexp.Regexp {
+var looksSecret = sync.OnceValue(func() *regexp.Regexp { //nolint:gochecknoglobals // a constant
 	return regexp.MustCompile(
 		`(sk-ant-)[\w-]{4,}` +
 			`|(?i)(\b(?:bearer|basic) )[\w.~+/=-]{8,}` +

@@ -51,6 +51,7 @@ func (ft fieldTable) addAll(t reflect.Type) {
 				ft.addAll(f.typ)
 			}
 		}
+	default:
 	}
 }
 
