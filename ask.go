@@ -121,11 +121,14 @@ func (r *Runner) toolOf(call *openCall) *registered {
 // ask has each call that can run decided on before any of them does.
 func (r *Runner) ask(ctx context.Context, calls []*openCall) error {
 	for _, call := range calls {
+		approver := r.Params.Approve // which may change it
+		if approver == nil {
+			return nil
+		}
 		r.mu.Lock()
 		public := r.public(call)
 		r.mu.Unlock()
-		approver := r.Params.Approve // which may change it
-		if approver == nil || public.decided {
+		if public.decided {
 			continue
 		}
 		if _, ok := r.prepareCall(ctx, call, public); !ok {
