@@ -3,7 +3,6 @@ package toolrunner
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 )
 
 // Calls that are about to run reach this file; those that a person, or a rule, has
@@ -175,10 +174,6 @@ func (r *Runner) askOne(ctx context.Context, approver Approver, call *openCall, 
 // approve calls an approver and turns a panic into an error: without an answer
 // nothing runs.
 func approve(ctx context.Context, approver Approver, call *Call) (d Decision, err error) {
-	defer func() {
-		if value := recover(); value != nil {
-			err = &panicError{value, debug.Stack()}
-		}
-	}()
+	defer catch(&err)
 	return approver(ctx, call)
 }

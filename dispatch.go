@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -245,11 +244,7 @@ func perform(run context.Context, call *Call, p plan) (result *Result, err error
 
 // invoke calls a handler and turns a panic into an error.
 func invoke(ctx context.Context, handler Handler, call *Call) (result *Result, err error) {
-	defer func() {
-		if value := recover(); value != nil {
-			result, err = nil, &panicError{value, debug.Stack()}
-		}
-	}()
+	defer catch(&err)
 	return handler(ctx, call)
 }
 

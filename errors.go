@@ -3,6 +3,7 @@ package toolrunner
 import (
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
@@ -183,6 +184,13 @@ func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 // errUnwanted is the cause of a call's context whose reply was dropped, or whose
 // run has ended.
 var errUnwanted = errors.New("the result of the call is not wanted any more")
+
+// catch, when it is deferred, turns a panic of the caller's code into an error.
+func catch(err *error) {
+	if value := recover(); value != nil {
+		*err = &panicError{value, debug.Stack()}
+	}
+}
 
 // errGoexit is the private cause of a call whose handler ended its goroutine.
 var errGoexit = errors.New("the tool ended its goroutine")

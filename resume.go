@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
@@ -133,11 +132,7 @@ func (r *Runner) save(ctx context.Context) (err error) {
 
 // keep calls the checkpoint and turns a panic into an error.
 func (r *Runner) keep(ctx context.Context, delta Delta) (err error) {
-	defer func() {
-		if value := recover(); value != nil {
-			err = &panicError{value, debug.Stack()}
-		}
-	}()
+	defer catch(&err)
 	return r.checkpoint(ctx, delta)
 }
 
