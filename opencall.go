@@ -217,8 +217,7 @@ func (l *loop) hand(id string, slot **Result) {
 func (l *loop) begin(b *block) *openCall {
 	use := b.use()
 	again := slices.ContainsFunc(l.early, func(c *openCall) bool { return c.use.id == use.id })
-	if again || use.id == "" || !isLegal(use.id) || l.taken(use.id) ||
-		!isToolName(use.name) || len(use.input) == 0 || use.input[0] != '{' {
+	if again || l.taken(use.id) || checkUses([]block{*b}) != nil {
 		return nil
 	}
 	call := &openCall{
