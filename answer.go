@@ -1,9 +1,6 @@
 package toolrunner
 
-import (
-	"context"
-	"slices"
-)
+import "context"
 
 // A step that runs calls reaches this file; the loop gets their results.
 
@@ -57,39 +54,47 @@ func (r *Runner) runCalls(ctx context.Context, calls []*openCall) error {
 	if err := r.save(ctx); err != nil { // the decisions
 		return err
 	}
-	var jobs []*job
+	jobs := make([]*job, 0, len(calls))
 	for _, call := range calls {
 		if !call.running { // it began while the reply streamed
-			jobs = append(jobs, r.job(ctx, call))
+			jobs = append(jobs, r.job(call))
 		}
 	}
-	return r.takeCalls().run(ctx, jobs)
+	return r.takeCalls(ctx).run(ctx, jobs)
 }
 
-// job returns what runs a call, and takes its result.
-func (r *Runner) job(ctx context.Context, call *openCall) *job {
+// job returns what runs a call.
+func (r *Runner) job(call *openCall) *job {
 	r.mu.Lock()
-	public := r.public(call)
-	r.mu.Unlock()
-	logged := *public // the handler may change its own
-	return &job{
-		call:    public,
-		prepare: func() (plan, bool) { return r.prepareCall(ctx, call, public) },
-		started: func(p plan) (bool, error) {
-			if !r.start(call, public, p) {
+	defer r.mu.Unlock()
+	public := call.unseen()
+	public.RunID = r.loop.run
+	return &job{call: public, key: call}
+}
+
+// openOf returns the call that a job runs.
+func openOf(j *job) *openCall { return j.key.(*openCall) }
+
+// manager returns what decides on jobs, and takes their results.
+func (r *Runner) manager(ctx context.Context) manager {
+	return manager{
+		prepare: func(j *job) (plan, bool) { return r.prepareCall(ctx, openOf(j), j.call) },
+		started: func(j *job, p plan) (bool, error) {
+			call := openOf(j)
+			if !r.start(call, j.call, p) {
 				return false, nil
 			}
 			if err := r.saveStart(ctx, call, p); err != nil {
 				return false, err
 			}
-			r.log.started(ctx, &logged, call.early)
+			r.log.started(ctx, call)
 			return true, nil
 		},
 		finished: func(c completion) error {
-			r.log.finished(ctx, &logged, c)
+			call := openOf(c.job)
+			r.log.finished(ctx, call, c)
 			return r.finish(ctx, call, c.result)
 		},
-		wanted: func() bool { return slices.Contains(r.loop.open, call) },
 	}
 }
 
@@ -118,18 +123,21 @@ func (r *Runner) prepareCall(ctx context.Context, call *openCall, public *Call) 
 	case call.early && !r.goesEarly(call, tool):
 		return plan{}, false
 	case tool == nil:
-		r.log.notFound(ctx, public, available)
+		r.log.notFound(ctx, call, available)
 		r.answer(call, notFound(call.use))
 		return plan{}, false
 	}
 	input, err := r.fitted(tool, public.Input)
 	if err != nil {
-		r.log.refused(ctx, public, err)
+		r.log.refused(ctx, call, err)
 		r.answer(call, failedResult(nil, err))
 		return plan{}, false
 	}
 	public.Input = input
 	public.ReadOnly, public.repeatable, public.unchecked = tool.readOnly, tool.repeatable, r.Params.Validate == ValidateOff
+	if !tool.discreet || len(r.Params.Middleware) > 0 {
+		public.show()
+	}
 	return plan{wrap(tool.handler, r.Params.Middleware), tool.timeout, tool.exclusive, tool.repeatable}, true
 }
 

@@ -30,7 +30,7 @@ var concepts = [][]string{
 	{"middleware.go"},
 	{"approval.go", "terminal.go"},
 	{"toolset.go"},
-	{"breakpoints.go", "history.go", "messages.go"},
+	{"breakpoints.go", "draft.go", "history.go", "messages.go"},
 	{"stop.go"},
 	{"usage.go", "limits.go"},
 	{"reply.go"},

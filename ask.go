@@ -29,13 +29,10 @@ func (r *Runner) Pending() []*Call {
 func (r *Runner) Decide(callID string, d Decision) error {
 	r.mu.Lock()
 	err := r.decide(callID, d)
-	var logged *Call
-	if err == nil {
-		logged = r.loop.openCall(callID).public()
-	}
+	call := r.loop.openCall(callID)
 	r.mu.Unlock()
 	if err == nil {
-		r.log.decided(context.Background(), logged, d)
+		r.log.decided(context.Background(), call, d)
 	}
 	return err
 }
@@ -145,7 +142,6 @@ func (r *Runner) ask(ctx context.Context, calls []*openCall) error {
 
 // askOne has an approver decide on a call.
 func (r *Runner) askOne(ctx context.Context, approver Approver, call *openCall, public *Call) error {
-	logged := *public // the approver may change its own
 	public.refusal = func(input []byte) error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -166,7 +162,7 @@ func (r *Runner) askOne(ctx context.Context, approver Approver, call *openCall, 
 	}
 	r.mu.Unlock()
 	if open && err == nil {
-		r.log.decided(ctx, &logged, d)
+		r.log.decided(ctx, call, d)
 	}
 	return err
 }

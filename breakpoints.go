@@ -58,14 +58,14 @@ func (h *history) dropBreakpoints(n int) int {
 		if dropped >= n || m.breakpoints == 0 {
 			continue
 		}
-		take := min(n-dropped, m.breakpoints)
+		take := min(n-dropped, int(m.breakpoints))
 		dropped += take
 		left := take
 		raw := withoutBreakpoints(m.raw, &left)
 		if fresh, ok, err := readMessage(raw); err == nil && ok {
-			fresh.breakpoints = m.breakpoints - take
-			h.messages = slices.Clone(h.messages) // others may be reading the old ones
-			h.messages[i] = fresh
+			fresh.breakpoints = m.breakpoints - int32(take) //nolint:gosec // it is no more than those
+			h.messages = slices.Clone(h.messages)           // others may be reading the old ones
+			h.messages[i] = fresh.message
 		}
 	}
 	return dropped
@@ -75,7 +75,7 @@ func (h *history) dropBreakpoints(n int) int {
 func (h *history) breakpoints() int {
 	n := 0
 	for i := range h.messages {
-		n += h.messages[i].breakpoints
+		n += int(h.messages[i].breakpoints)
 	}
 	return n
 }

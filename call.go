@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
@@ -46,6 +47,7 @@ type Call struct {
 	original   []byte                   // the input as the model wrote it; nil: Input is
 	repeatable bool                     // its tool is ReadOnly or Idempotent
 	unchecked  bool                     // the input was not checked, and is decoded leniently
+	block      *lateBlock               // what Block is decoded from
 	decided    bool                     // a decision had been made when Input was
 	refusal    func(input []byte) error // why the call cannot have another input; nil: it can have any
 }
@@ -66,12 +68,29 @@ func (c *Call) written() []byte {
 	return c.Input
 }
 
+// lateBlock is the block of a call that perhaps nobody will look at: typed tools
+// take its input alone.
+type lateBlock struct {
+	raw  []byte
+	once sync.Once
+}
+
+// show completes the call for somebody who is to see it.
+func (c *Call) show() {
+	if c.block != nil {
+		c.block.once.Do(func() { _ = c.Block.UnmarshalJSON(c.block.raw) }) // it was read before
+	}
+}
+
 type callKey struct{}
 
 // CallFrom returns the call that ctx was made for. It reports false unless ctx
 // is the context of a handler, or derived from one.
 func CallFrom(ctx context.Context) (*Call, bool) {
 	call, ok := ctx.Value(callKey{}).(*Call)
+	if ok {
+		call.show()
+	}
 	return call, ok
 }
 

@@ -109,7 +109,7 @@ func (l *loop) summarized(r *reply) error {
 	}
 	l.compact.turn = false
 	l.tools.requeue(l.history.toolChanges())
-	l.shorten(m)
+	l.shorten(draft{message: m})
 	return nil
 }
 
@@ -133,7 +133,7 @@ func (h *history) toolChanges() (blocks [][]byte, changes []toolChange) {
 
 // shorten puts one message in the place of the history. Tools that the history
 // had taken away stay away.
-func (l *loop) shorten(m message) {
+func (l *loop) shorten(m draft) {
 	for name := range l.tools.byName {
 		if l.tools.lookup(name, l.history.changes) == nil {
 			l.tools.drop(name)

@@ -19,16 +19,20 @@ import (
 
 // job is a call that is to be run.
 type job struct {
-	call *Call
-	// prepare says how the call is to be run. It is called when there is room for
-	// it, perhaps more than once, and reports false if it is not to be run here.
-	prepare  func() (plan, bool)
-	started  func(plan) (bool, error) // called before the handler is, which is not if it reports false
-	finished func(completion) error   // called with what became of the call
-	wanted   func() bool              // whether the open turn has the call
+	call *Call // as the handler gets it
+	key  any   // what its manager knows it by
 
 	cancel   context.CancelCauseFunc // of one that runs
 	unwanted bool                    // nobody waits for its result
+}
+
+// manager decides on jobs, on the goroutine of the dispatcher.
+type manager struct {
+	// prepare says how a call is to be run. It is called when there is room for
+	// it, perhaps more than once, and reports false if it is not to be run here.
+	prepare  func(*job) (plan, bool)
+	started  func(*job, plan) (bool, error) // called before the handler is, which is not if it reports false
+	finished func(completion) error         // called with what became of a job
 }
 
 // plan is how a call is to be run.
@@ -54,6 +58,7 @@ const grace = 100 * time.Millisecond
 // dispatcher runs jobs, at most limit at once, in the order in which they come.
 // It belongs to one goroutine, on which it calls back.
 type dispatcher struct {
+	manager
 	limit   int
 	waiting []*job
 	running []*job
@@ -67,8 +72,8 @@ type dispatcher struct {
 	ended []completion // guarded by mu, so that late handlers never block
 }
 
-func newDispatcher(limit int) *dispatcher {
-	return &dispatcher{limit: limit, wake: make(chan struct{}, 1)}
+func newDispatcher(limit int, m manager) *dispatcher {
+	return &dispatcher{manager: m, limit: limit, wake: make(chan struct{}, 1)}
 }
 
 // run runs jobs beside those that run already, and returns when all have
@@ -98,7 +103,7 @@ func (d *dispatcher) run(ctx context.Context, jobs []*job) error {
 func (d *dispatcher) fill(ctx context.Context) {
 	for len(d.waiting) > 0 && len(d.running) < d.limit && cmp.Or(d.aborted, d.failed, ctx.Err()) == nil {
 		j := d.waiting[0]
-		p, ok := j.prepare()
+		p, ok := d.prepare(j)
 		if ok && len(d.running) > 0 && (d.alone || p.exclusive) {
 			return
 		}
@@ -106,7 +111,7 @@ func (d *dispatcher) fill(ctx context.Context) {
 		if !ok {
 			continue
 		}
-		if ok, d.failed = j.started(p); ok {
+		if ok, d.failed = d.started(j, p); ok {
 			d.launch(ctx, j, p)
 		}
 	}
@@ -128,7 +133,7 @@ func (d *dispatcher) collect() {
 		if !c.job.unwanted {
 			d.judge(c)
 		}
-		d.failed = cmp.Or(d.failed, c.job.finished(c))
+		d.failed = cmp.Or(d.failed, d.finished(c))
 	}
 }
 

@@ -81,6 +81,7 @@
 //	terminal.go      the same, by a person at a terminal
 //	toolset.go       what can be called now
 //	breakpoints.go   cache breakpoints, at most as many as a request may have
+//	draft.go         a message on its way into the history
 //	history.go       the messages so far, each call answered
 //	messages.go      the SDK's messages, encoded and decoded
 //	stop.go          what follows a stop reason; how a run ends

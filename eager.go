@@ -2,6 +2,7 @@ package toolrunner
 
 import (
 	"context"
+	"slices"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
@@ -17,13 +18,14 @@ type eager struct {
 	calls    *dispatcher
 	fill     func()            // starts the calls that wait
 	job      func(*block) *job // of a call; nil if the reply will not have it as it is
+	wanted   func(*job) bool   // whether the open turn has a call
 	whole    []*streamedBlock  // calls that are there, and that the model has not moved on from
 	deferred map[string]bool   // by id: calls that the body holds back
 	halted   bool              // no further call starts
 }
 
 func (r *Runner) newEager(ctx context.Context) *eager {
-	calls := newDispatcher(r.Params.concurrency())
+	calls := newDispatcher(r.Params.concurrency(), r.manager(ctx))
 	return &eager{
 		calls:    calls,
 		fill:     func() { calls.fill(ctx) },
@@ -35,8 +37,9 @@ func (r *Runner) newEager(ctx context.Context) *eager {
 			if call == nil {
 				return nil
 			}
-			return r.job(ctx, call)
+			return r.job(call)
 		},
+		wanted: func(j *job) bool { return slices.Contains(r.loop.open, openOf(j)) },
 	}
 }
 
@@ -103,7 +106,7 @@ func (r *Runner) goesEarly(call *openCall, tool *registered) bool {
 // prune cancels the calls that are not in the open turn.
 func (g *eager) prune() {
 	if g != nil {
-		g.calls.drop(func(j *job) bool { return !j.wanted() })
+		g.calls.drop(func(j *job) bool { return !g.wanted(j) })
 	}
 }
 
@@ -135,10 +138,10 @@ func (r *Runner) endEager() {
 }
 
 // takeCalls returns what runs the calls of the open turn, beside those that run.
-func (r *Runner) takeCalls() *dispatcher {
+func (r *Runner) takeCalls(ctx context.Context) *dispatcher {
 	g := r.eager
 	if g == nil {
-		return newDispatcher(r.Params.concurrency())
+		return newDispatcher(r.Params.concurrency(), r.manager(ctx))
 	}
 	r.eager = nil
 	g.calls.limit = r.Params.concurrency()

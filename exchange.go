@@ -17,7 +17,10 @@ import (
 
 // send sends the history and returns the turn that it begins.
 func (r *Runner) send(ctx context.Context, s step, streaming bool) (*Turn, error) {
-	turn := &Turn{BetaMessage: &anthropic.BetaMessage{}, runner: r, unseen: r.unseen}
+	turn := &Turn{runner: r, unseen: r.unseen}
+	if !turn.unseen {
+		turn.BetaMessage = &anthropic.BetaMessage{}
+	}
 	begin := time.Now()
 	turn.record = func(t *Turn, raw []byte) error {
 		reply, err := r.receive(t, raw)
@@ -112,19 +115,24 @@ func (r *Runner) request(ctx context.Context, turn *Turn, s step, streaming bool
 	if streaming {
 		return r.requestStream(ctx, service, req, turn)
 	}
-	options := slices.Concat(service.Options, r.Params.RequestOptions)
-	if _, err := anthropic.CalculateNonStreamingTimeout(int(req.params.MaxTokens), req.params.Model, options); err != nil {
-		// The SDK refuses to wait for so long a reply in one piece.
-		if err := r.requestStream(ctx, service, req, turn); err != nil {
-			return err
-		}
-		return turn.finish()
-	}
 	raw, err := r.requestPlain(ctx, service, req)
-	if err != nil {
-		return err
+	switch {
+	case err == nil:
+		return turn.record(turn, raw)
+	case req.attempts == 0 && r.isTooLong(service, req): // for the SDK to wait for it in one piece
+		if err = r.requestStream(ctx, service, req, turn); err == nil {
+			err = turn.finish()
+		}
 	}
-	return turn.record(turn, raw)
+	return err
+}
+
+// isTooLong reports whether the SDK refuses to send a request without streaming, as
+// its reply may be that long.
+func (r *Runner) isTooLong(service *anthropic.BetaMessageService, req *request) bool {
+	options := slices.Concat(service.Options, r.Params.RequestOptions)
+	_, err := anthropic.CalculateNonStreamingTimeout(int(req.params.MaxTokens), req.params.Model, options)
+	return err != nil
 }
 
 // service returns the caller's service, for one request.
@@ -154,7 +162,7 @@ func (r *Runner) summarize(ctx context.Context, s step) error {
 		return fail(err)
 	}
 	r.mu.Lock()
-	reply, err := readReply(raw, r.loop.taken)
+	reply, err := r.read(req, raw)
 	if err == nil {
 		err = r.loop.summarized(reply)
 	}
@@ -173,15 +181,21 @@ func (r *Runner) summarize(ctx context.Context, s step) error {
 	return nil
 }
 
+// read reads the reply to a request. It may be an error that came as a success.
+func (r *Runner) read(req *request, raw []byte) (*reply, error) {
+	reply, err := readReply(raw, r.loop.taken)
+	if err != nil && isFailure(raw) {
+		return nil, apiError(req.response, raw)
+	}
+	return reply, err
+}
+
 // requestPlain sends the request and returns the reply.
 func (r *Runner) requestPlain(ctx context.Context, service *anthropic.BetaMessageService, req *request) ([]byte, error) {
 	var raw []byte
 	options := append(slices.Clip(r.Params.RequestOptions), option.WithResponseBodyInto(&raw))
 	if _, err := service.New(ctx, req.params, options...); err != nil {
 		return nil, req.describe(err)
-	}
-	if isFailure(raw) {
-		return nil, apiError(req.response, raw)
 	}
 	return raw, nil
 }
@@ -202,7 +216,7 @@ func (r *Runner) requestStream(ctx context.Context, service *anthropic.BetaMessa
 		return err
 	}
 	turn.first = first
-	if first.kind == eventMessageStart {
+	if first.kind == eventMessageStart && !turn.unseen {
 		return turn.UnmarshalJSON(first.message)
 	}
 	return nil
@@ -219,6 +233,9 @@ type lastReply struct {
 // of a type that the SDK does not expect are left out.
 func (l *lastReply) get() *anthropic.BetaMessage {
 	l.once.Do(func() {
+		if l.message == nil {
+			l.message = new(anthropic.BetaMessage)
+		}
 		*l.message = anthropic.BetaMessage{} // it may hold the beginning of a stream
 		_ = l.message.UnmarshalJSON(l.raw)
 	})
@@ -229,7 +246,7 @@ func (l *lastReply) get() *anthropic.BetaMessage {
 func (r *Runner) receive(turn *Turn, raw []byte) (*reply, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	reply, err := readReply(raw, r.loop.taken)
+	reply, err := r.read(turn.request, raw)
 	if err != nil {
 		return nil, err
 	}

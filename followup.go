@@ -37,7 +37,7 @@ func (l *loop) follow(messages []anthropic.BetaMessageParam) error {
 
 // claim takes the results out of m that answer calls of the open turn. It
 // reports false if nothing else is in m.
-func (l *loop) claim(m message, queue *history, claims map[*openCall][]byte) (message, bool, error) {
+func (l *loop) claim(m draft, queue *history, claims map[*openCall][]byte) (draft, bool, error) {
 	if len(m.results) == 0 || len(l.open) == 0 || len(queue.open) > 0 {
 		return m, true, nil
 	}
@@ -73,12 +73,12 @@ func (l *loop) flushable() bool {
 
 // follows returns the follow-ups in the order in which they come after messages. A
 // system message cannot follow a reply: the first other one goes in front of it.
-func (l *loop) follows(messages []message) []message {
-	queue := l.queue.messages
+func (l *loop) follows(messages []message) []draft {
+	queue := l.queue.drafts
 	if len(messages) == 0 || messages[len(messages)-1].role != roleAssistant {
 		return queue
 	}
-	if at := slices.IndexFunc(queue, func(m message) bool { return m.role != roleSystem }); at > 0 {
+	if at := slices.IndexFunc(queue, func(m draft) bool { return m.role != roleSystem }); at > 0 {
 		return slices.Concat(queue[at:at+1], queue[:at], queue[at+1:])
 	}
 	return queue

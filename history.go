@@ -5,33 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-
-	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
 // Messages reach the history and are encoded, once; their bytes leave it with
 // each request.
-
-const (
-	roleUser      = "user"
-	roleAssistant = "assistant"
-	roleSystem    = "system"
-)
-
-// message is an encoded message. Its bytes are never changed.
-type message struct {
-	role        string
-	raw         []byte
-	content     []byte       // part of raw
-	uses        []string     // ids of all tool uses in it, the server's included
-	calls       []toolUse    // of client tools, after the last fallback block
-	results     []string     // ids that its tool results answer
-	lead        int          // how many blocks are results that come first
-	changes     []toolChange // to the tools that can be called
-	breakpoints int          // its cache_control
-	fromCode    bool         // code that the API runs has made some of the calls
-	hanging     bool         // it ends with a server tool use that has no result yet
-}
 
 // history is the list of messages, and what keeps it one that the API accepts:
 //
@@ -48,6 +25,7 @@ type history struct {
 	ids      map[string]bool
 	changes  []toolChange
 	base     *history // what comes before it; nil for the conversation itself
+	drafts   []draft  // its messages as they will go into another history, if it has a base
 }
 
 // has reports whether a tool use of that id is in the history.
@@ -74,7 +52,7 @@ func (h *history) lastReply() *message {
 // append adds m, or says why the API would refuse it there; the history is
 // then unchanged. Calls that m should have answered and does not are answered
 // by what unanswered returns, in front of its other content.
-func (h *history) append(m message, unanswered func(toolUse) []byte) error {
+func (h *history) append(m draft, unanswered func(toolUse) []byte) error {
 	if err := h.refusal(&m); err != nil {
 		return err
 	}
@@ -94,7 +72,7 @@ func (h *history) append(m message, unanswered func(toolUse) []byte) error {
 }
 
 // refusal says what is wrong with m as the next message.
-func (h *history) refusal(m *message) error {
+func (h *history) refusal(m *draft) error {
 	if last := h.lastReply(); last != nil && m.role != roleAssistant && len(h.open) == 0 {
 		switch {
 		case m.role == roleSystem:
@@ -125,8 +103,8 @@ func (h *history) refusal(m *message) error {
 
 // answered returns the user message that answers the open calls, with results
 // from given where they are there, and then the rest of given.
-func (h *history) answered(given []block, unanswered func(toolUse) []byte) message {
-	var raws [][]byte
+func (h *history) answered(given []block, unanswered func(toolUse) []byte) draft {
+	raws := make([][]byte, 0, len(h.open)+len(given))
 	for _, use := range h.open {
 		at := slices.IndexFunc(given, func(b block) bool { return b.kind == typeToolResult && b.toolUseID == use.id })
 		if at >= 0 {
@@ -144,211 +122,27 @@ func (h *history) answered(given []block, unanswered func(toolUse) []byte) messa
 }
 
 // push adds m, which was checked.
-func (h *history) push(m message) {
+func (h *history) push(m draft) {
 	if h.ids == nil {
 		h.ids = make(map[string]bool)
 	}
 	for _, id := range m.uses {
 		h.ids[id] = true
 	}
-	if m.role == roleAssistant {
-		h.open = append(h.open, m.calls...)
-	} else {
+	switch {
+	case m.role != roleAssistant:
 		h.open = nil
+	case len(h.open) == 0:
+		h.open = slices.Clip(m.calls)
+	default:
+		h.open = append(h.open, m.calls...)
 	}
 	h.changes = append(h.changes, m.changes...)
-	m.breakpoints = countBreakpoints(m.raw)
-	h.messages = append(h.messages, m)
-}
-
-// userMessage makes a message of encoded blocks that begin with results for uses.
-func userMessage(raws [][]byte, uses []toolUse) message {
-	m := joinMessage(roleUser, raws)
-	m.lead = len(uses)
-	for _, use := range uses {
-		m.results = append(m.results, use.id)
+	m.breakpoints = int32(countBreakpoints(m.raw)) //nolint:gosec // a message of that size does not fit into memory
+	h.messages = append(h.messages, m.message)
+	if h.base != nil {
+		h.drafts = append(h.drafts, m)
 	}
-	return m
-}
-
-// joinMessage encodes a message of encoded blocks.
-func joinMessage(role string, raws [][]byte) message {
-	size := len(`{"role":"assistant","content":[]}`)
-	for _, raw := range raws {
-		size += len(raw) + 1
-	}
-	head := `{"role":"` + role + `","content":`
-	out := append(append(make([]byte, 0, size), head...), '[')
-	for i, raw := range raws {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, raw...)
-	}
-	out = append(out, "]}"...)
-	return message{role: role, raw: out, content: out[len(head) : len(out)-1]}
-}
-
-func rawsOf(blocks []block) [][]byte {
-	raws := make([][]byte, len(blocks))
-	for i, b := range blocks {
-		raws[i] = b.raw
-	}
-	return raws
-}
-
-// blocks reads the blocks of the message.
-func (m *message) blocks() ([]block, error) { return parseBlocks(m.content) }
-
-// readMessage reads an encoded message. It reports false for an assistant
-// message that says nothing, which the API refuses in the middle of a history.
-func readMessage(raw []byte) (message, bool, error) {
-	m := message{raw: raw}
-	if string(raw) == "null" {
-		return m, false, errors.New("it is a union of which no field is set; set one, such as OfUser")
-	}
-	err := wire.Members(raw, func(key, value []byte) error {
-		switch string(key) {
-		case "role":
-			m.role, _ = wire.Unquote(value)
-		case "content":
-			m.content = value
-		}
-		return nil
-	})
-	if err != nil {
-		return m, false, fmt.Errorf("it is not a JSON object: %w", err)
-	}
-	switch m.role {
-	case roleUser, roleAssistant, roleSystem:
-	default:
-		return m, false, fmt.Errorf("its role is %q; use user, assistant or system", m.role)
-	}
-	var blocks []block
-	if m.content != nil {
-		if blocks, err = parseBlocks(m.content); err != nil {
-			return m, false, err
-		}
-	}
-	if m.role == roleAssistant {
-		if err := checkUses(blocks); err != nil {
-			return m, false, err
-		}
-		m, ok := assistantMessage(m, blocks)
-		return m, ok, nil
-	}
-	return m, true, m.describeInput(blocks)
-}
-
-// checkUses says what is wrong with the calls of an assistant message.
-func checkUses(blocks []block) error {
-	for i := range blocks {
-		b := &blocks[i]
-		if b.kind != typeToolUse {
-			continue
-		}
-		id, _ := wire.Unquote(b.id)
-		switch {
-		case id == "":
-			return fmt.Errorf("content[%d] is a tool use that has no id", i)
-		case !isLegal(id):
-			return fmt.Errorf("content[%d] has the id %q; use letters, digits, underscores and hyphens", i, id)
-		case !isToolName(b.name):
-			return fmt.Errorf("content[%d] has the name %q; use 1 to 128 letters, digits, underscores and hyphens", i, b.name)
-		case len(b.input) == 0 || b.input[0] != '{':
-			return fmt.Errorf("content[%d] has an input that is not a JSON object: %.100q", i, b.input)
-		}
-	}
-	return nil
-}
-
-// describeInput reads the blocks of a user or system message.
-func (m *message) describeInput(blocks []block) error {
-	if len(blocks) == 0 && m.role == roleUser {
-		return errors.New("it has no content; leave it out")
-	}
-	blank := m.role == roleUser
-	for i := range blocks {
-		b := &blocks[i]
-		switch {
-		case b.isEmptyText():
-			return fmt.Errorf("content[%d] is an empty text block, which the Messages API refuses; leave it out", i)
-		case b.kind == typeToolUse:
-			return fmt.Errorf("content[%d] is a tool_use block in a message of the %s; only assistant messages hold them", i, m.role)
-		case b.kind == typeToolResult && b.isEmptyError():
-			return fmt.Errorf("content[%d] is a tool_result with is_error and without content, which the Messages API refuses; say what went wrong", i)
-		case b.kind == typeToolResult && m.lead < i:
-			return fmt.Errorf("content[%d] is a tool_result after other content; results come first in their message", i)
-		case b.kind == typeToolResult:
-			m.results = append(m.results, b.toolUseID)
-			m.lead++
-		case m.role == roleSystem:
-			m.changes = append(m.changes, b.changes...)
-		}
-		blank = blank && b.isBlankText()
-	}
-	if blank {
-		return errors.New("its text is nothing but space, which the Messages API refuses; leave the message out")
-	}
-	return nil
-}
-
-// assistantMessage describes an assistant message of blocks. Empty text blocks
-// are left out, as the API sends them and refuses them. It reports false if
-// nothing is left, or nothing but space.
-func assistantMessage(m message, blocks []block) (message, bool) {
-	if slices.ContainsFunc(blocks, func(b block) bool { return b.isEmptyText() }) {
-		blocks = slices.DeleteFunc(blocks, func(b block) bool { return b.isEmptyText() })
-		m = joinMessage(roleAssistant, rawsOf(blocks))
-	}
-	blank := true
-	pending := make(map[string]bool)
-	for i := range blocks {
-		b := &blocks[i]
-		blank = blank && b.isBlankText()
-		switch {
-		case b.kind == typeCompaction:
-			m.changes = append(m.changes, b.changes...)
-		case b.kind == typeFallback:
-			m.calls = nil // calls before it belong to an attempt that is over
-		case b.kind == typeToolUse:
-			use := b.use()
-			m.uses = append(m.uses, use.id)
-			m.calls = append(m.calls, use)
-			if pending[b.callerID] { // it goes on when the call is answered
-				delete(pending, b.callerID)
-				m.fromCode = true
-			}
-		case b.isServerUse():
-			id, _ := wire.Unquote(b.id)
-			m.uses = append(m.uses, id)
-			pending[id] = true
-		case b.isServerResult():
-			delete(pending, b.toolUseID)
-		}
-	}
-	m.hanging = len(pending) > 0
-	return m, !blank
-}
-
-// withoutHanging returns an assistant message without the uses of server tools
-// that have no result. It reports false if nothing is left of it.
-func (m *message) withoutHanging() (message, bool) {
-	blocks, err := m.blocks()
-	if err != nil {
-		return *m, true
-	}
-	answered := make(map[string]bool)
-	for i := range blocks {
-		if blocks[i].isServerResult() {
-			answered[blocks[i].toolUseID] = true
-		}
-	}
-	blocks = slices.DeleteFunc(blocks, func(b block) bool {
-		id, _ := wire.Unquote(b.id)
-		return b.isServerUse() && !answered[id]
-	})
-	return assistantMessage(joinMessage(roleAssistant, rawsOf(blocks)), blocks)
 }
 
 // clone returns a history that can grow apart from h.
@@ -357,6 +151,7 @@ func (h *history) clone() history {
 	c.messages = slices.Clip(h.messages)
 	c.open = slices.Clip(h.open)
 	c.changes = slices.Clip(h.changes)
+	c.drafts = slices.Clip(h.drafts)
 	c.ids = maps.Clone(h.ids)
 	return c
 }

@@ -51,6 +51,9 @@ func (l *Limits) validate() error {
 			return fmt.Errorf("Params.Limits.%s is %d; use 0 for no limit, or a positive number", field.name, field.value)
 		}
 	}
+	if len(l.ToolCalls) == 0 { // sorting nothing allocates
+		return nil
+	}
 	for _, name := range slices.Sorted(maps.Keys(l.ToolCalls)) {
 		if n := l.ToolCalls[name]; n <= 0 {
 			return fmt.Errorf("Params.Limits.ToolCalls[%q] is %d; use a positive number, or leave it out", name, n)

@@ -160,22 +160,22 @@ func (l recorder) noSummary(ctx context.Context, err error) {
 	l.LogAttrs(ctx, slog.LevelWarn, "compaction skipped", slog.String("reason", err.Error()))
 }
 
-func callAttrs(call *Call) []slog.Attr {
-	return []slog.Attr{slog.String("tool", call.Name), slog.String("call_id", call.ID), slog.Int("iteration", call.Iteration)}
+func callAttrs(call *openCall) []slog.Attr {
+	return []slog.Attr{slog.String("tool", call.use.name), slog.String("call_id", call.use.id), slog.Int("iteration", call.iteration)}
 }
 
-func (l recorder) started(ctx context.Context, call *Call, early bool) {
+func (l recorder) started(ctx context.Context, call *openCall) {
 	if !l.Enabled(ctx, slog.LevelInfo) {
 		return
 	}
 	attrs := callAttrs(call)
-	if early {
+	if call.early {
 		attrs = append(attrs, slog.Bool("early", true))
 	}
 	l.LogAttrs(ctx, slog.LevelInfo, "tool call started", attrs...)
 }
 
-func (l recorder) finished(ctx context.Context, call *Call, c completion) {
+func (l recorder) finished(ctx context.Context, call *openCall, c completion) {
 	level, text := slog.LevelInfo, "tool call ended"
 	if c.result == nil || c.result.IsError {
 		level, text = slog.LevelWarn, "tool call failed"
@@ -207,7 +207,7 @@ func (l recorder) finished(ctx context.Context, call *Call, c completion) {
 }
 
 // decided reports what was decided on a call, by an approver or by Decide.
-func (l recorder) decided(ctx context.Context, call *Call, d Decision) {
+func (l recorder) decided(ctx context.Context, call *openCall, d Decision) {
 	if !l.Enabled(ctx, slog.LevelInfo) {
 		return
 	}
@@ -230,11 +230,11 @@ func (l recorder) notSaved(ctx context.Context, err error) {
 var errFailedResult = errors.New("the tool returned a failed result")
 
 // refused reports a call that was answered without being run.
-func (l recorder) refused(ctx context.Context, call *Call, err error) {
+func (l recorder) refused(ctx context.Context, call *openCall, err error) {
 	l.LogAttrs(ctx, slog.LevelWarn, "tool call failed", append(callAttrs(call), slog.Duration("duration", 0), slog.String("error", l.errorText(ctx, err)))...)
 }
 
-func (l recorder) notFound(ctx context.Context, call *Call, available []string) {
+func (l recorder) notFound(ctx context.Context, call *openCall, available []string) {
 	l.LogAttrs(ctx, slog.LevelWarn, "tool not found", append(callAttrs(call), slog.Any("available", available))...)
 }
 

@@ -17,14 +17,14 @@ func turnRecords(tb testing.TB) func(l recorder) {
 	ctx := tb.Context()
 	r := &request{messages: 3}
 	reply := &reply{raw: []byte(`{"content":[]}`), stopReason: "tool_use", usage: []byte(`{"input_tokens":5}`)}
-	call := &Call{ID: "c1", Name: "look"}
+	call := &openCall{use: toolUse{id: "c1", name: "look"}}
 	done := completion{result: &Result{}}
 	fresh := []message{{role: roleUser, raw: []byte(`{"role":"user"}`)}}
 	return func(l recorder) {
 		l.hide(ctx, r)
 		l.request(ctx, 1, r, false, fresh)
 		l.reply(ctx, 1, reply, time.Second, nil)
-		l.started(ctx, call, false)
+		l.started(ctx, call)
 		l.finished(ctx, call, done)
 	}
 }

@@ -235,7 +235,7 @@ func (l *loop) answering() bool {
 }
 
 // results returns the message that answers the open calls as they stand.
-func (l *loop) results() message {
+func (l *loop) results() draft {
 	return l.history.answered(nil, func(use toolUse) []byte { return l.openCall(use.id).answer() })
 }
 
@@ -290,9 +290,7 @@ func (l *loop) flushToolChanges() {
 		return
 	}
 	changes := l.tools.queued
-	m := joinMessage(roleSystem, l.tools.take())
-	m.changes = changes
-	l.history.push(m)
+	l.history.push(draft{message: joinMessage(roleSystem, l.tools.take()), changes: changes})
 }
 
 // receive records a reply to the request under way.
@@ -362,10 +360,13 @@ func (l *loop) view() []message {
 		begun = begun || call.state > callWaiting && !call.early || call.state == callSuspended || call.decision.kind == allowInput
 	}
 	if begun && !l.held() {
-		messages = append(slices.Clip(messages), l.results())
+		messages = append(slices.Clip(messages), l.results().message)
 	}
 	if (begun || len(l.open) == 0) && !l.inFlight && l.flushable() {
-		messages = append(slices.Clip(messages), l.follows(messages)...)
+		messages = slices.Clip(messages)
+		for _, m := range l.follows(messages) {
+			messages = append(messages, m.message)
+		}
 	}
 	return messages
 }

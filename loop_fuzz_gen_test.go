@@ -270,7 +270,8 @@ func withoutAbandoned(body []byte) []byte {
 			at++
 			return at < seam && b.kind == typeToolUse
 		})
-		messages[i].Content = joinMessage(roleAssistant, rawsOf(blocks)).content
+		joined := joinMessage(roleAssistant, rawsOf(blocks))
+		messages[i].Content = joined.content()
 	}
 	request["messages"], _ = json.Marshal(messages)
 	body, _ = json.Marshal(request)

@@ -30,10 +30,10 @@ func Text(message *anthropic.BetaMessage) string {
 
 // encodeMessage encodes a message from the caller. Blocks that were made of raw
 // JSON keep their bytes. See readMessage for what it reports.
-func encodeMessage(p anthropic.BetaMessageParam) (message, bool, error) {
+func encodeMessage(p anthropic.BetaMessageParam) (draft, bool, error) {
 	raw, err := encodeParam(p)
 	if err != nil {
-		return message{}, false, fmt.Errorf("it cannot be encoded: %w", err)
+		return draft{}, false, fmt.Errorf("it cannot be encoded: %w", err)
 	}
 	return readMessage(raw)
 }

@@ -77,9 +77,11 @@ func roundTrip(t *testing.T, role, raw string) {
 		if err != nil || !sameJSON(back, first.raw) {
 			t.Fatalf("it comes back as %s (%v), want %s", back, err, first.raw)
 		}
-		if m, _, err = readMessage(back); err != nil && role == roleAssistant {
+		again, _, err := readMessage(back)
+		if err != nil && role == roleAssistant {
 			t.Fatal(err)
 		}
+		m = again.message
 	}
 }
 

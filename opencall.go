@@ -153,14 +153,21 @@ func (c *openCall) input() []byte {
 	return bytes.Clone(c.use.written())
 }
 
-// public returns the call as handlers see it.
+// public returns the call as callers see it.
 func (c *openCall) public() *Call {
-	call := &Call{
-		ID: c.use.id, Name: c.use.name, Input: c.input(), Iteration: c.iteration,
-		reply: c.reply, original: c.use.written(), decided: c.decided,
-	}
-	_ = call.Block.UnmarshalJSON(c.use.raw) // it was read before
+	call := c.unseen()
+	call.Input, call.decided = c.input(), c.decided
+	call.show()
 	return call
+}
+
+// unseen returns the call without what it is to run with, for [Call.show] to
+// complete when somebody is to see it.
+func (c *openCall) unseen() *Call {
+	return &Call{
+		ID: c.use.id, Name: c.use.name, Iteration: c.iteration,
+		reply: c.reply, original: c.use.written(), block: &lateBlock{raw: c.use.raw},
+	}
 }
 
 // started reports that a call's handler is about to run. repeat says whether it

@@ -14,9 +14,9 @@ import (
 
 // reply is a complete reply.
 type reply struct {
-	raw        []byte  // the message
-	message    message // as it goes into the history
-	blank      bool    // it says nothing, and does not go into the history
+	raw        []byte // the message
+	message    draft  // as it goes into the history
+	blank      bool   // it says nothing, and does not go into the history
 	stopReason string
 	usage      []byte
 	container  string             // id of the container it ran in
@@ -55,8 +55,8 @@ func readReply(raw []byte, taken func(id string) bool) (*reply, error) {
 	case role != roleAssistant || len(content) == 0 || content[0] != '[':
 		return nil, &ReplyError{Reason: "it is not a message of the assistant with a list of blocks", Body: raw}
 	}
-	m := wrapContent(content) // what is kept of the blocks is part of it, not of raw
-	blocks, err := parseBlocks(m.content)
+	m, content := wrapContent(content) // what is kept of the blocks is part of it, not of raw
+	blocks, err := parseBlocks(content)
 	if err == nil {
 		blocks, err = r.mend(blocks, taken)
 	}
@@ -65,18 +65,20 @@ func readReply(raw []byte, taken func(id string) bool) (*reply, error) {
 	}
 	if len(r.notes) > 0 {
 		m = joinMessage(roleAssistant, rawsOf(blocks))
-		r.raw = setMember(raw, "content", m.content)
+		r.raw = setMember(raw, "content", m.content())
 	}
-	m, ok := assistantMessage(m, blocks)
-	r.message, r.blank = m, !ok
+	said := false
+	r.message, said = assistantMessage(m, blocks)
+	r.blank = !said
 	return r, nil
 }
 
-// wrapContent makes a message of a reply's content, which keeps its bytes.
-func wrapContent(content []byte) message {
+// wrapContent makes a message of a reply's content, which keeps its bytes, and
+// returns the content that is part of it.
+func wrapContent(content []byte) (message, []byte) {
 	const head = `{"role":"assistant","content":`
 	raw := append(append(append(make([]byte, 0, len(head)+len(content)+1), head...), content...), '}')
-	return message{role: roleAssistant, raw: raw, content: raw[len(head) : len(raw)-1]}
+	return message{role: roleAssistant, raw: raw}, raw[len(head) : len(raw)-1]
 }
 
 // mend changes what the API would not take back, and notes it.

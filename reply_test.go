@@ -21,7 +21,7 @@ func TestReadReplyKeepsTheBytesOfTheContent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := readTestReply(t, content)
-			if got := string(r.message.content); got != content {
+			if got := string(r.message.content()); got != content {
 				t.Errorf("content = %s, want %s", got, content)
 			}
 			if got, want := string(r.message.raw), `{"role":"assistant","content":`+content+`}`; got != want {
@@ -71,7 +71,7 @@ func TestReadReplyMendsWhatTheAPIWouldNotTakeBack(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := readTestReply(t, tt.content, tt.taken...)
-			if got := string(r.message.content); got != tt.want {
+			if got := string(r.message.content()); got != tt.want {
 				t.Errorf("content = %s, want %s", got, tt.want)
 			}
 			for id, input := range tt.invalid {

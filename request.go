@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/option"
+	"github.com/anthropics/anthropic-sdk-go/v2/packages/param"
 
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
@@ -52,7 +54,7 @@ func newRequest(p *Params, s requestState) (*request, error) {
 	if s.dropChoice {
 		r.params.ToolChoice = anthropic.BetaToolChoiceUnionParam{}
 	}
-	r.rest.Grow(2*(len(p.Tools)+len(s.tools)+len(s.messages)) + 6)
+	r.rest.Grow(2*len(p.Tools) + 11)
 	if err := r.shape(p, s); err != nil {
 		return nil, err
 	}
@@ -69,7 +71,7 @@ func newRequest(p *Params, s requestState) (*request, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the schema of the output format: %w", err)
 	}
-	if s.step.kind != stepSummarize {
+	if s.step.kind != stepSummarize && !param.IsOmitted(p.Thinking) {
 		thinking, err := encodeJSON(p.Thinking)
 		if err != nil {
 			return nil, fmt.Errorf("Params.Thinking: %w", err)
@@ -132,34 +134,49 @@ func (r *request) appendSystem(s *systemPrompt) error {
 
 // appendTools adds the caller's definitions, and those of the runner's tools
 // that are not among them.
-func (r *request) appendTools(given []anthropic.BetaToolUnionParam, own []*registered) error {
-	names := make(map[string]bool)
-	separator := []byte(`,"tools":[`)
+func (r *request) appendTools(given []anthropic.BetaToolUnionParam, own definitions) error {
+	if len(given)+len(own) == 0 {
+		return nil
+	}
+	r.rest.Append([]byte(`,"tools":[`))
+	names := make(map[string]bool, len(given))
 	for i, tool := range given {
 		definition, err := encodeTool(tool)
 		if err != nil {
 			return fmt.Errorf("Params.Tools[%d]: %w", i, err)
 		}
-		if name := stringMember(definition, "name"); name != "" {
-			if names[name] {
-				return fmt.Errorf("Params.Tools[%d]: the name %q is taken by an earlier tool; names must be unique", i, name)
-			}
-			names[name] = true
+		name := stringMember(definition, "name")
+		if names[name] {
+			return fmt.Errorf("Params.Tools[%d]: the name %q is taken by an earlier tool; names must be unique", i, name)
 		}
-		r.rest.Append(separator, definition)
-		separator = comma
+		names[name] = name != ""
+		if i > 0 {
+			r.rest.Append(comma)
+		}
+		r.rest.Append(definition)
 	}
-	for _, tool := range own {
-		if !names[tool.name] {
-			r.rest.Append(separator, tool.definition)
-			separator = comma
+	if len(given) > 0 {
+		own = slices.DeleteFunc(slices.Clone(own), func(tool *registered) bool { return names[tool.name] })
+		if len(own) > 0 {
+			r.rest.Append(comma)
 		}
 	}
-	if len(given)+len(own) > 0 {
-		r.rest.Append([]byte("]"))
-	}
+	r.rest.AppendList(own)
+	r.rest.Append([]byte("]"))
 	return nil
 }
+
+// definitions are tools as a request has them.
+type definitions []*registered
+
+func (d definitions) Len() int        { return len(d) }
+func (d definitions) At(i int) []byte { return d[i].definition }
+
+// earlier are messages as a request has them.
+type earlier []message
+
+func (e earlier) Len() int        { return len(e) }
+func (e earlier) At(i int) []byte { return e[i].raw }
 
 var comma = []byte(",") //nolint:gochecknoglobals // a constant; slices cannot be one
 
@@ -168,13 +185,13 @@ func (r *request) appendMessages(messages []message) error {
 	if len(messages) == 0 {
 		return errors.New("there are no messages; give Params.Messages to New, or call AppendMessages")
 	}
-	separator := []byte(`,"messages":[`)
+	r.rest.Append([]byte(`,"messages":[`))
 	last := len(messages) - 1
-	for _, m := range messages[:last] {
-		r.rest.Append(separator, m.raw)
-		separator = comma
+	if last > 0 {
+		r.rest.AppendList(earlier(messages[:last]))
+		r.rest.Append(comma)
 	}
-	r.rest.Append(separator, trimEnd(messages[last]), []byte("]}"))
+	r.rest.Append(trimEnd(messages[last]), []byte("]}"))
 	return nil
 }
 

@@ -61,8 +61,14 @@ func goOnWith(t *testing.T, l *loop, whole []byte) {
 	for range 6 {
 		answered := make(map[string]bool)
 		for _, m := range l.history.messages {
-			for _, id := range m.results {
-				answered[id] = true
+			if m.role == roleUser {
+				blocks, err := m.blocks()
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, b := range blocks {
+					answered[b.toolUseID] = true
+				}
 			}
 		}
 		s := l.step(limits{})

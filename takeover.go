@@ -2,6 +2,7 @@ package toolrunner
 
 import (
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
@@ -22,7 +23,7 @@ func (l *loop) retract() {
 		l.iteration++
 	}
 	for _, m := range l.history.messages[min(len(l.sent.history.messages), len(l.history.messages)):] {
-		for _, id := range m.uses {
+		for _, id := range m.useIDs() {
 			delete(l.history.ids, id)
 		}
 	}
@@ -53,15 +54,11 @@ func (l *loop) replace(messages []anthropic.BetaMessageParam) error {
 	}
 	dry := l.sent.history.clone()
 	for _, m := range l.history.messages[len(dry.messages):] {
-		for _, id := range m.uses {
+		for _, id := range m.useIDs() {
 			delete(dry.ids, id)
 		}
 	}
-	for _, m := range l.queue.messages { // they will follow
-		for _, id := range m.uses {
-			dry.ids[id] = true
-		}
-	}
+	maps.Copy(dry.ids, l.queue.ids) // they will follow
 	if err := dry.appendAll(messages, nil); err != nil {
 		return err
 	}
@@ -108,7 +105,7 @@ func (h *history) appendAll(messages []anthropic.BetaMessageParam, known map[str
 		if original, ok := known[string(raw)]; ok {
 			raw = original
 		}
-		var m message
+		var m draft
 		ok := false
 		if err == nil {
 			m, ok, err = readMessage(raw)

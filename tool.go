@@ -56,6 +56,12 @@ type Tool struct {
 	strict func() (*schema.Input, error) // derives it for Definition.Strict; nil: it is not derived
 	err    error                         // why there is no schema, for a constructor that returns no error
 	sent   *sentTool                     // nil: nothing is kept
+	typed  Handler                       // what Handler was at first, if it decodes the input; nil for other tools
+}
+
+// isTyped reports whether the tool's handler takes nothing of a call but its input.
+func (t *Tool) isTyped() bool {
+	return t.typed != nil && reflect.ValueOf(t.Handler).Pointer() == reflect.ValueOf(t.typed).Pointer()
 }
 
 // sentTool is what a tool is sent as. It is made for the first runner that the
@@ -107,18 +113,22 @@ func derivedTool[In, Out any](name, description string, run func(context.Context
 	if err != nil {
 		return nil, fmt.Errorf("toolrunner: tool %q: %w", name, err)
 	}
-	return &Tool{
-		Definition: definition(name, description, input.Param()),
-		Handler: typedHandler(run, func(call *Call, into any) error {
-			if call.unchecked {
-				return input.DecodeUnchecked(call.Input, into)
-			}
-			return input.Decode(call.Input, into)
-		}),
-		schema: input,
-		sent:   &sentTool{},
-		strict: func() (*schema.Input, error) { return derive(true) },
-	}, nil
+	tool := newTypedTool(definition(name, description, input.Param()), run, func(call *Call, into any) error {
+		if call.unchecked {
+			return input.DecodeUnchecked(call.Input, into)
+		}
+		return input.Decode(call.Input, into)
+	})
+	tool.schema = input
+	tool.strict = func() (*schema.Input, error) { return derive(true) }
+	return tool, nil
+}
+
+// newTypedTool returns a tool that decodes its input, which is checked against nothing.
+func newTypedTool[In, Out any](d anthropic.BetaToolParam, run func(context.Context, In) (Out, error), decode func(*Call, any) error) *Tool {
+	tool := NewRawTool(d, typedHandler(run, decode))
+	tool.typed = tool.Handler
+	return tool
 }
 
 // NewRawTool returns a tool with a definition that somebody else wrote. Its
@@ -285,7 +295,7 @@ func NewBetaToolFromBytes[T any](
 	if err != nil {
 		return nil, fmt.Errorf("toolrunner: tool %q: %w", name, err)
 	}
-	tool := NewRawTool(definition(name, description, input.Param()), typedHandler(handler, decodeOpen[T]()))
+	tool := newTypedTool(definition(name, description, input.Param()), handler, decodeOpen[T]())
 	if !takesBytes[T]() {
 		tool.schema = input
 	}
@@ -301,7 +311,7 @@ func NewBetaTool[T any](
 	inputSchema anthropic.BetaToolInputSchemaParam,
 	handler func(context.Context, T) (anthropic.BetaToolResultBlockParamContentUnion, error),
 ) anthropic.BetaTool {
-	tool := NewRawTool(definition(name, description, inputSchema), typedHandler(handler, decodeOpen[T]()))
+	tool := newTypedTool(definition(name, description, inputSchema), handler, decodeOpen[T]())
 	if !takesBytes[T]() {
 		tool.schema, tool.err = schema.FromParam(inputSchema)
 	}

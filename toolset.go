@@ -31,6 +31,7 @@ type registered struct {
 	readOnly   bool
 	repeatable bool // a call that was interrupted may run again
 	exclusive  bool
+	discreet   bool // its handler shows the call to nobody, but for CallFrom
 
 	breakpoints int // the cache_control of the definition
 }
@@ -79,17 +80,24 @@ func registerAll(tools []anthropic.BetaTool) ([]*registered, error) {
 // not there.
 func (s *toolset) lookup(name string, messages ...[]toolChange) *registered {
 	available := true
-	for _, changes := range append(messages, s.queued) {
-		for _, c := range changes {
-			if c.name == name {
-				available = c.add
-			}
-		}
+	for _, changes := range messages {
+		available = availableAfter(changes, name, available)
 	}
-	if !available {
+	if !availableAfter(s.queued, name, available) {
 		return nil
 	}
 	return s.byName[name]
+}
+
+// availableAfter reports whether name can be called after changes, given whether
+// it could be before.
+func availableAfter(changes []toolChange, name string, before bool) bool {
+	for _, c := range slices.Backward(changes) {
+		if c.name == name {
+			return c.add
+		}
+	}
+	return before
 }
 
 // names returns the names that lookup finds, sorted.
@@ -181,6 +189,7 @@ func register(tool anthropic.BetaTool) (*registered, error) {
 		}
 		r.handler, r.timeout, r.readOnly, r.exclusive = own.Handler, own.Timeout, own.ReadOnly, own.Exclusive
 		r.repeatable = own.ReadOnly || own.Idempotent
+		r.discreet = own.isTyped()
 		if own.Handler == nil {
 			return nil, fmt.Errorf("tool %q has no Handler", r.name)
 		}

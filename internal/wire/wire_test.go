@@ -117,7 +117,42 @@ func TestMembersAndElementsRefuseWhatIsNotTheirs(t *testing.T) {
 	}
 }
 
-func TestBodyReadsLikeItsJoinedSegments(t *testing.T) {
+type list []string
+
+func (l list) Len() int        { return len(l) }
+func (l list) At(i int) []byte { return []byte(l[i]) }
+
+func TestBodyReadsLikeItsJoinedPieces(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		fill func(*wire.Body)
+		want string
+	}{
+		{"nothing", func(*wire.Body) {}, ""},
+		{"empty lists", func(b *wire.Body) { b.AppendList(list{}); b.AppendList(list(nil)) }, ""},
+		{"one item", func(b *wire.Body) { b.AppendList(list{"1"}) }, "1"},
+		{"lists side by side", func(b *wire.Body) { b.AppendList(list{"1", "22"}); b.AppendList(list{"3", "4", "5"}) }, "1,223,4,5"},
+		{"a list between segments", func(b *wire.Body) {
+			b.Append([]byte("["))
+			b.AppendList(list{"10", "20", strings.Repeat("3", 100)})
+			b.Append([]byte("]"), []byte("."))
+		}, "[10,20," + strings.Repeat("3", 100) + "]."},
+	} {
+		var body wire.Body
+		tt.fill(&body)
+		if err := iotest.TestReader(body.Reader(), []byte(tt.want)); err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		if err := iotest.TestReader(body.Prefixed([]byte("head")).Reader(), []byte("head"+tt.want)); err != nil {
+			t.Errorf("%s, prefixed: %v", tt.name, err)
+		}
+		if got := string(body.Bytes()); got != tt.want || body.Size() != int64(len(got)) {
+			t.Errorf("%s: Bytes() = %q with Size() = %d, want %q", tt.name, got, body.Size(), tt.want)
+		}
+	}
+}
+
+func TestBodiesAreReadTogether(t *testing.T) {
 	var body wire.Body
 	body.Append([]byte("one"), nil, []byte(""), []byte("two and "))
 	body.Append([]byte("three"))
