@@ -37,7 +37,7 @@ func main() {
 	flag.StringVar(&s.doc, "doc", "", "file whose part between the markers is replaced by the tables; empty: none")
 	flag.IntVar(&s.rounds, "rounds", 3, "rounds, of which the median counts; what takes over 5 seconds is measured once")
 	flag.DurationVar(&s.repeat, "repeat", 400*time.Millisecond, "how long a process repeats short conversations")
-	flag.DurationVar(&s.most, "most", 45*time.Second, "how long a process may take, and four times that for runs at once")
+	flag.DurationVar(&s.most, "most", 30*time.Second, "how long a process may take, and six times that for runs at once")
 	flag.IntVar(&s.delta, "delta", 24, "bytes of a streamed delta")
 	flag.IntVar(&s.chunk, "chunk", 0, "bytes that the server writes of a stream at once; 0: all")
 	flag.IntVar(&s.runs, "runs", 5000, "conversations at once")

@@ -104,7 +104,7 @@ func (b *bench) measure(sec section, all results) error {
 func (b *bench) one(peer string, args []string) (measurement, error) {
 	most := b.settings.most
 	if slices.Contains(args, "-runs") {
-		most *= 4
+		most *= 6
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), most)
 	defer cancel()

@@ -16,8 +16,12 @@ func main() { work.Main(prepare) }
 func prepare(job *work.Job) (work.Player, error) {
 	client := sdk.Client(job)
 	tools, err := sdk.Tools(job, tool[work.Input], tool[work.Lines])
+	// Params are large: made here, they would be on the stack of each run.
+	newRunner := func() (*toolrunner.Runner, error) {
+		return toolrunner.New(&client.Beta.Messages, tools, toolrunner.Params{BetaMessageNewParams: sdk.Params()})
+	}
 	return func(ctx context.Context) (work.Played, error) {
-		runner, err := toolrunner.New(&client.Beta.Messages, tools, toolrunner.Params{BetaMessageNewParams: sdk.Params()})
+		runner, err := newRunner()
 		if err != nil {
 			return work.Played{}, err
 		}
