@@ -22,8 +22,20 @@ type job struct {
 	call *Call // as the handler gets it
 	key  any   // what its manager knows it by
 
+	begin    time.Time
 	cancel   context.CancelCauseFunc // of one that runs
+	cause    error                   // what it was cancelled for
+	late     time.Time               // when it is left behind; zero: it was not cancelled
+	left     bool                    // it was left behind
 	unwanted bool                    // nobody waits for its result
+}
+
+// end cancels a job that runs. It has some time to return.
+func (j *job) end(cause error) {
+	if j.late.IsZero() {
+		j.cause, j.late = cmp.Or(cause, context.Canceled), time.Now().Add(grace)
+	}
+	j.cancel(cause)
 }
 
 // manager decides on jobs, on the goroutine of the dispatcher.
@@ -90,11 +102,12 @@ func (d *dispatcher) run(ctx context.Context, jobs []*job) error {
 		}
 		select {
 		case <-d.wake:
-			d.collect()
+		case <-d.late():
 		case <-over:
-			d.cancel(context.Cause(ctx)) // those that another context started
+			d.cancel(context.Cause(ctx))
 			over = nil
 		}
+		d.collect()
 	}
 	return cmp.Or(d.aborted, contextError(ctx), d.lost, d.failed)
 }
@@ -117,24 +130,47 @@ func (d *dispatcher) fill(ctx context.Context) {
 	}
 }
 
-// collect reports what has ended.
+// collect reports what has ended, and leaves behind what is late.
 func (d *dispatcher) collect() {
-	for {
-		d.mu.Lock()
-		if len(d.ended) == 0 {
-			d.mu.Unlock()
-			return
+	d.mu.Lock()
+	ended := d.ended
+	d.ended = nil
+	d.mu.Unlock()
+	for _, c := range ended {
+		if !c.job.left {
+			d.report(c)
 		}
-		c := d.ended[0]
-		d.ended = d.ended[1:]
-		d.mu.Unlock()
-		d.running = slices.DeleteFunc(d.running, func(j *job) bool { return j == c.job })
-		c.job.cancel(nil)
-		if !c.job.unwanted {
-			d.judge(c)
-		}
-		d.failed = cmp.Or(d.failed, d.finished(c))
 	}
+	now := time.Now()
+	for _, j := range slices.Clone(d.running) {
+		if j.left = !j.late.IsZero() && !now.Before(j.late); j.left {
+			d.report(completion{job: j, err: &leftError{j.cause}, took: now.Sub(j.begin)})
+		}
+	}
+}
+
+// report takes a job out of those that run.
+func (d *dispatcher) report(c completion) {
+	d.running = slices.DeleteFunc(d.running, func(j *job) bool { return j == c.job })
+	c.job.cancel(nil)
+	if !c.job.unwanted {
+		d.judge(c)
+	}
+	d.failed = cmp.Or(d.failed, d.finished(c))
+}
+
+// late returns a channel that is ready when a job is to be left behind.
+func (d *dispatcher) late() <-chan time.Time {
+	var first time.Time
+	for _, j := range d.running {
+		if !j.late.IsZero() && (first.IsZero() || j.late.Before(first)) {
+			first = j.late
+		}
+	}
+	if first.IsZero() {
+		return nil
+	}
+	return time.After(time.Until(first))
 }
 
 // judge takes note of a job whose end is more than a result.
@@ -153,7 +189,7 @@ func (d *dispatcher) judge(c completion) {
 // cancel ends the contexts of the jobs that run.
 func (d *dispatcher) cancel(cause error) {
 	for _, j := range d.running {
-		j.cancel(cause)
+		j.end(cause)
 	}
 }
 
@@ -163,7 +199,7 @@ func (d *dispatcher) drop(unwanted func(*job) bool) {
 	for _, j := range d.running {
 		if unwanted(j) {
 			j.unwanted = true
-			j.cancel(errUnwanted)
+			j.end(errUnwanted)
 		}
 	}
 }
@@ -175,50 +211,42 @@ func (d *dispatcher) end() {
 	d.waiting = nil
 	d.drop(everyJob)
 	for len(d.running) > 0 {
-		<-d.wake
+		select {
+		case <-d.wake:
+		case <-d.late():
+		}
 		d.collect()
 	}
 }
 
-// launch runs a call on a goroutine of its own. Exactly one completion follows,
-// at the latest when the grace after the end of its context is over.
+// launch runs a call on a goroutine of its own.
 func (d *dispatcher) launch(ctx context.Context, j *job, p plan) {
 	run, cancel := context.WithCancelCause(ctx)
-	j.cancel = cancel
+	j.begin, j.cancel = time.Now(), cancel
 	d.running = append(d.running, j)
 	d.alone = p.exclusive
-	begin := time.Now()
-	var once sync.Once
-	complete := func(result *Result, err error) {
-		once.Do(func() {
-			d.mu.Lock()
-			d.ended = append(d.ended, completion{job: j, result: result, err: err, took: time.Since(begin)})
-			d.mu.Unlock()
-			select {
-			case d.wake <- struct{}{}:
-			default: // it is awake
-			}
-		})
-	}
-	returned := make(chan struct{})
-	stop := context.AfterFunc(run, func() {
-		late := time.NewTimer(grace)
-		defer late.Stop()
-		select {
-		case <-returned:
-		case <-late.C:
-			complete(nil, &leftError{context.Cause(run)})
-		}
-	})
 	go func() {
-		defer close(returned)
-		result, err := failedResult(nil, errGoexit), errGoexit
+		c := completion{job: j, err: errGoexit}
 		defer func() {
-			stop()
-			complete(result, err)
+			if c.err == errGoexit { //nolint:errorlint // it is no handler's error
+				c.result = failedResult(nil, errGoexit)
+			}
+			c.took = time.Since(j.begin)
+			d.complete(c)
 		}()
-		result, err = perform(run, j.call, p)
+		c.result, c.err = perform(run, j.call, p)
 	}()
+}
+
+// complete takes note of a handler that has returned. It never blocks.
+func (d *dispatcher) complete(c completion) {
+	d.mu.Lock()
+	d.ended = append(d.ended, c)
+	d.mu.Unlock()
+	select {
+	case d.wake <- struct{}{}:
+	default: // it is awake
+	}
 }
 
 // perform calls a handler. The result is nil if it was interrupted.
