@@ -33,6 +33,9 @@ type Middleware func(next Handler) Handler
 // wrap puts middleware around a handler, the first outermost. It is code of the
 // caller, so it is applied where a panic is recovered: when the call is run.
 func wrap(handler Handler, middleware []Middleware) Handler {
+	if len(middleware) == 0 {
+		return handler
+	}
 	middleware = slices.Clone(middleware)
 	return func(ctx context.Context, call *Call) (*Result, error) {
 		wrapped := handler
