@@ -13,6 +13,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/packages/param"
 
+	"github.com/toolrunner/toolrunner/internal/schema"
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
@@ -45,6 +46,7 @@ type Call struct {
 	reply      int                      // how many replies the conversation had had
 	original   []byte                   // the input as the model wrote it; nil: Input is
 	repeatable bool                     // its tool is ReadOnly or Idempotent
+	read       *schema.Document         // the input as its check has parsed it; nil: it was not
 	unchecked  bool                     // the input was not checked, and is decoded leniently
 	decided    bool                     // a decision had been made when Input was
 	refusal    func(input []byte) error // why the call cannot have another input; nil: it can have any

@@ -224,6 +224,43 @@ func TestValidationCanBeTurnedOff(t *testing.T) {
 	}
 }
 
+// What a middleware does to the input of a call is what the handler gets, though the
+// input was parsed when it was checked.
+func TestAHandlerGetsTheInputAsAMiddlewareLeavesIt(t *testing.T) {
+	call := func(input string) *toolrunner.Call {
+		return &toolrunner.Call{Name: "weather", Input: json.RawMessage(input)}
+	}
+	for _, tt := range []struct {
+		name   string
+		change func(call *toolrunner.Call) *toolrunner.Call
+		want   string
+		failed bool
+	}{
+		{"untouched", func(c *toolrunner.Call) *toolrunner.Call { return c }, "in Paris", false},
+		{"changed in place", func(c *toolrunner.Call) *toolrunner.Call { copy(c.Input[9:], "Lyons"); return c }, "in Lyons", false},
+		{"replaced", func(c *toolrunner.Call) *toolrunner.Call { c.Input = json.RawMessage(`{"city":"Rome"}`); return c }, "in Rome", false},
+		{"cut off", func(c *toolrunner.Call) *toolrunner.Call { c.Input = c.Input[:12]; return c }, "not valid JSON", true},
+		{"another call", func(*toolrunner.Call) *toolrunner.Call { return call(`{"city":"Oslo"}`) }, "in Oslo", false},
+		{"another call of the wrong type", func(*toolrunner.Call) *toolrunner.Call { return call(`{"city":1}`) }, "expected string, got number", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			weather := toolrunner.NewTool("weather", "", func(_ context.Context, in forecastInput) (string, error) { return "in " + in.City, nil })
+			params := asking("hi")
+			params.Middleware = []toolrunner.Middleware{func(next toolrunner.Handler) toolrunner.Handler {
+				return func(ctx context.Context, call *toolrunner.Call) (*toolrunner.Result, error) {
+					return next(ctx, tt.change(call))
+				}
+			}}
+			c := converse(t, params, tools(weather), toolrunnertest.Message(
+				toolrunnertest.Call("a", "weather", `{"city":"Paris"}`)), toolrunnertest.Text("done"))
+			c.run(t)
+			if text, failed := resultText(t, c.request(t, -1), "a"); failed != tt.failed || !strings.Contains(text, tt.want) {
+				t.Errorf("result = %q, failed %v; want %q in it, failed %v", text, failed, tt.want, tt.failed)
+			}
+		})
+	}
+}
+
 // A tool is encoded once for all its runners; a copy of it is another tool.
 func TestCopyOfAToolMayBeChanged(t *testing.T) {
 	first := toolrunner.NewTool("first", "One.", func(context.Context, struct{}) (string, error) { return "1", nil })
