@@ -209,6 +209,21 @@ func TestBadSchemasAreErrors(t *testing.T) {
 	}
 }
 
+type folder map[string]folder
+
+// Promise 6: a type that contains itself ends no process.
+func TestAWrittenSchemaGoesWithATypeThatContainsItself(t *testing.T) {
+	tree, err := toolrunner.NewBetaToolFromBytes("tree", "", []byte(`{"type":"object"}`), func(_ context.Context, root folder) (content, error) {
+		return text(strings.Repeat("sub", len(root["a"]))), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := tree.Execute(t.Context(), json.RawMessage(`{"a":{"b":{},"c":{"d":{}}}}`)); err != nil || len(got) != 1 || got[0].OfText.Text != "subsub" {
+		t.Errorf("Execute() = %v, %v; want two folders in a", got, err)
+	}
+}
+
 // Validation can be turned off; input that cannot be decoded still fails.
 func TestValidationCanBeTurnedOff(t *testing.T) {
 	weather := toolrunner.NewTool("weather", "", func(_ context.Context, in forecastInput) (string, error) { return "in " + in.City, nil })

@@ -301,6 +301,7 @@ func BenchmarkDecode(b *testing.B) {
 }
 
 func benchmarkDecode[T any](b *testing.B, name, text string) {
+	b.Helper()
 	input := json.RawMessage(text)
 	schema := mustSchema(b, reflect.TypeFor[T](), false)
 	decoder := schema.Decoder()
