@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -170,7 +171,7 @@ func TestFillingAgreesWithEncodingJSON(t *testing.T) {
 	for i, typ := range fillTypes {
 		g := values{rand.New(rand.NewPCG(3, uint64(i)))}
 		accepted := 0
-		for range 150 {
+		for range 100 {
 			before, input := g.json(typ, 0), g.json(typ, 0)
 			for _, d := range decoders[3*i : 3*i+3] {
 				if checkFill(t, typ, d, []byte(before), []byte(input)) {
@@ -178,8 +179,8 @@ func TestFillingAgreesWithEncodingJSON(t *testing.T) {
 				}
 			}
 		}
-		if accepted < 15 {
-			t.Errorf("%s: only %d of 450 inputs decode: the others show nothing", typ, accepted)
+		if accepted < 10 {
+			t.Errorf("%s: only %d of 300 inputs decode: the others show nothing", typ, accepted)
 		}
 	}
 }
@@ -347,4 +348,25 @@ func TestInputThatHasChangedIsParsedAnew(t *testing.T) {
 			t.Errorf("Decode(%s) = %q, %v; want %q, %v", changed, got.Text, err, want.Text, wantErr)
 		}
 	}
+}
+
+// Calls that run at the same time share a decoder, and a call that is tried again shares what was parsed.
+func TestADecoderServesSeveralGoroutines(t *testing.T) {
+	s := mustSchema(t, reflect.TypeFor[picture](), false)
+	input := json.RawMessage(`{"main":{"type":"rect","width":1e1},"big":{"width":2,"inner":[1.0]}}`)
+	read, err := s.Read(input)
+	if err != nil {
+		t.Fatal(err)
+	}
+	decoder := s.Decoder()
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			var got picture
+			if err := decoder.Decode(input, read, &got); err != nil || got.Big.Width != 2 || got.Main.Value.area() != 10 {
+				t.Errorf("Decode = %+v, %v; want widths 10 and 2", got, err)
+			}
+		})
+	}
+	group.Wait()
 }
