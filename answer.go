@@ -127,13 +127,13 @@ func (r *Runner) prepareCall(ctx context.Context, call *openCall, public *Call) 
 		r.answer(call, notFound(call.use))
 		return plan{}, false
 	}
-	input, err := r.fitted(tool, public.Input)
+	input, read, err := r.fitted(tool, public.Input)
 	if err != nil {
 		r.log.refused(ctx, call, err)
 		r.answer(call, failedResult(nil, err))
 		return plan{}, false
 	}
-	public.Input = input
+	public.Input, public.read = input, read
 	public.ReadOnly, public.repeatable, public.unchecked = tool.readOnly, tool.repeatable, r.Params.Validate == ValidateOff
 	if !tool.discreet || len(r.Params.Middleware) > 0 {
 		public.show()

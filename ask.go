@@ -3,6 +3,8 @@ package toolrunner
 import (
 	"context"
 	"fmt"
+
+	"github.com/toolrunner/toolrunner/internal/schema"
 )
 
 // Calls that are about to run reach this file; those that a person, or a rule, has
@@ -48,11 +50,11 @@ func (r *Runner) decide(callID string, d Decision) error {
 	}
 	if d.kind == allowInput {
 		tool := r.toolOf(call)
-		input, err := r.fitted(tool, d.input)
+		input, _, err := r.fitted(tool, d.input)
 		if err != nil {
 			return fail("%v", err)
 		}
-		if own, err := r.fitted(tool, call.use.written()); err == nil && sameInput(input, own) {
+		if own, _, err := r.fitted(tool, call.use.written()); err == nil && sameInput(input, own) {
 			d.kind = allow
 		}
 	}
@@ -95,15 +97,17 @@ func (r *Runner) publicAll(calls []*openCall) []*Call {
 	return all
 }
 
-// fitted returns input as the handler of a tool gets it, or why it does not.
-func (r *Runner) fitted(tool *registered, input []byte) ([]byte, error) {
+// fitted returns input as the handler of a tool gets it, as it was parsed if it
+// was, or why the handler does not get it.
+func (r *Runner) fitted(tool *registered, input []byte) ([]byte, *schema.Document, error) {
 	if tool == nil || tool.schema == nil || r.Params.Validate == ValidateOff {
-		return input, nil
+		return input, nil, nil
 	}
 	if r.Params.Validate == ValidateLenient {
 		input = tool.schema.Unwrap(input)
 	}
-	return input, tool.schema.Check(input)
+	read, err := tool.schema.Read(input)
+	return input, read, err
 }
 
 // toolOf returns the tool that answers a call, or nil. The lock is held.
@@ -130,6 +134,7 @@ func (r *Runner) ask(ctx context.Context, calls []*openCall) error {
 		if _, ok := r.prepareCall(ctx, call, public); !ok {
 			continue
 		}
+		public.read = nil // an approver may keep the call for days
 		if err := contextError(ctx); err != nil {
 			return err
 		}
@@ -145,7 +150,7 @@ func (r *Runner) askOne(ctx context.Context, approver Approver, call *openCall, 
 	public.refusal = func(input []byte) error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		_, err := r.fitted(r.toolOf(call), input)
+		_, _, err := r.fitted(r.toolOf(call), input)
 		return err
 	}
 	d, err := approve(ctx, approver, public)

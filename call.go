@@ -14,6 +14,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/packages/param"
 
+	"github.com/toolrunner/toolrunner/internal/schema"
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
@@ -46,6 +47,7 @@ type Call struct {
 	reply      int                      // how many replies the conversation had had
 	original   []byte                   // the input as the model wrote it; nil: Input is
 	repeatable bool                     // its tool is ReadOnly or Idempotent
+	read       *schema.Document         // the input as its check has parsed it; nil: it was not
 	unchecked  bool                     // the input was not checked, and is decoded leniently
 	block      *lateBlock               // what Block is decoded from
 	decided    bool                     // a decision had been made when Input was

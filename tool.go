@@ -113,11 +113,13 @@ func derivedTool[In, Out any](name, description string, run func(context.Context
 	if err != nil {
 		return nil, fmt.Errorf("toolrunner: tool %q: %w", name, err)
 	}
+	checked := input.Decoder()
+	unchecked := checked.Unchecked()
 	tool := newTypedTool(definition(name, description, input.Param()), run, func(call *Call, into any) error {
 		if call.unchecked {
-			return input.DecodeUnchecked(call.Input, into)
+			return unchecked.Decode(call.Input, call.read, into)
 		}
-		return input.Decode(call.Input, into)
+		return checked.Decode(call.Input, call.read, into)
 	})
 	tool.schema = input
 	tool.strict = func() (*schema.Input, error) { return derive(true) }
@@ -175,8 +177,8 @@ func decodeInto(call *Call, into any, decode func(*Call, any) error) error {
 
 // decodeOpen decodes input whose keys somebody else's schema names.
 func decodeOpen[In any]() func(*Call, any) error {
-	decode := schema.Open(reflect.TypeFor[In]())
-	return func(call *Call, into any) error { return decode(call.Input, into) }
+	decoder := schema.OpenDecoder(reflect.TypeFor[In]())
+	return func(call *Call, into any) error { return decoder.Decode(call.Input, call.read, into) }
 }
 
 // Name returns the name of the definition.
@@ -192,14 +194,18 @@ func (t *Tool) InputSchema() anthropic.BetaToolInputSchemaParam { return t.Defin
 // that takes an [anthropic.BetaTool], and handlers of other tools may call it. A
 // failed result becomes an error.
 func (t *Tool) Execute(ctx context.Context, input json.RawMessage) ([]anthropic.BetaToolResultBlockParamContentUnion, error) {
-	if err := t.check(input); err != nil {
-		return nil, err
+	var read *schema.Document
+	if t.schema != nil {
+		var err error
+		if read, err = t.schema.Read(input); err != nil {
+			return nil, err
+		}
 	}
 	call := &Call{}
 	if outer, ok := CallFrom(ctx); ok { // it may be that of a tool which calls this one
 		*call = *outer
 	}
-	call.Name, call.Input = t.Name(), input
+	call.Name, call.Input, call.read = t.Name(), input, read
 	result, err := t.Handler(ctx, call)
 	switch {
 	case err != nil:
@@ -210,13 +216,6 @@ func (t *Tool) Execute(ctx context.Context, input json.RawMessage) ([]anthropic.
 		return nil, resultError(result)
 	}
 	return result.Content, nil
-}
-
-func (t *Tool) check(input json.RawMessage) error {
-	if t.schema == nil {
-		return nil
-	}
-	return t.schema.Check(input)
 }
 
 // encoded returns the definition as it is sent, and the schema that goes with it.

@@ -209,6 +209,21 @@ func TestBadSchemasAreErrors(t *testing.T) {
 	}
 }
 
+type folder map[string]folder
+
+// Promise 6: a type that contains itself ends no process.
+func TestAWrittenSchemaGoesWithATypeThatContainsItself(t *testing.T) {
+	tree, err := toolrunner.NewBetaToolFromBytes("tree", "", []byte(`{"type":"object"}`), func(_ context.Context, root folder) (content, error) {
+		return text(strings.Repeat("sub", len(root["a"]))), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := tree.Execute(t.Context(), json.RawMessage(`{"a":{"b":{},"c":{"d":{}}}}`)); err != nil || len(got) != 1 || got[0].OfText.Text != "subsub" {
+		t.Errorf("Execute() = %v, %v; want two folders in a", got, err)
+	}
+}
+
 // Validation can be turned off; input that cannot be decoded still fails.
 func TestValidationCanBeTurnedOff(t *testing.T) {
 	weather := toolrunner.NewTool("weather", "", func(_ context.Context, in forecastInput) (string, error) { return "in " + in.City, nil })
@@ -221,6 +236,43 @@ func TestValidationCanBeTurnedOff(t *testing.T) {
 	wantSuccess(t, c.request(t, -1), "a", "in ")
 	if text, failed := resultText(t, c.request(t, -1), "b"); !failed || !strings.Contains(text, "city") {
 		t.Errorf("result = %q, failed %v; want one that names city, failed", text, failed)
+	}
+}
+
+// What a middleware does to the input of a call is what the handler gets, though the
+// input was parsed when it was checked.
+func TestAHandlerGetsTheInputAsAMiddlewareLeavesIt(t *testing.T) {
+	call := func(input string) *toolrunner.Call {
+		return &toolrunner.Call{Name: "weather", Input: json.RawMessage(input)}
+	}
+	for _, tt := range []struct {
+		name   string
+		change func(call *toolrunner.Call) *toolrunner.Call
+		want   string
+		failed bool
+	}{
+		{"untouched", func(c *toolrunner.Call) *toolrunner.Call { return c }, "in Paris", false},
+		{"changed in place", func(c *toolrunner.Call) *toolrunner.Call { copy(c.Input[9:], "Lyons"); return c }, "in Lyons", false},
+		{"replaced", func(c *toolrunner.Call) *toolrunner.Call { c.Input = json.RawMessage(`{"city":"Rome"}`); return c }, "in Rome", false},
+		{"cut off", func(c *toolrunner.Call) *toolrunner.Call { c.Input = c.Input[:12]; return c }, "not valid JSON", true},
+		{"another call", func(*toolrunner.Call) *toolrunner.Call { return call(`{"city":"Oslo"}`) }, "in Oslo", false},
+		{"another call of the wrong type", func(*toolrunner.Call) *toolrunner.Call { return call(`{"city":1}`) }, "expected string, got number", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			weather := toolrunner.NewTool("weather", "", func(_ context.Context, in forecastInput) (string, error) { return "in " + in.City, nil })
+			params := asking("hi")
+			params.Middleware = []toolrunner.Middleware{func(next toolrunner.Handler) toolrunner.Handler {
+				return func(ctx context.Context, call *toolrunner.Call) (*toolrunner.Result, error) {
+					return next(ctx, tt.change(call))
+				}
+			}}
+			c := converse(t, params, tools(weather), toolrunnertest.Message(
+				toolrunnertest.Call("a", "weather", `{"city":"Paris"}`)), toolrunnertest.Text("done"))
+			c.run(t)
+			if text, failed := resultText(t, c.request(t, -1), "a"); failed != tt.failed || !strings.Contains(text, tt.want) {
+				t.Errorf("result = %q, failed %v; want %q in it, failed %v", text, failed, tt.want, tt.failed)
+			}
+		})
 	}
 }
 

@@ -2,53 +2,98 @@ package schema
 
 import (
 	"bytes"
-	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"math/big"
 	"reflect"
-	"slices"
 	"strings"
 )
 
-// Decode decodes the input of a call into a Go value as encoding/json does, with these differences: keys must
-// match exactly; a key that the struct does not have, or one given twice, is an error; 1.0 and 1e3 are integers; and a
-// number that lands in an interface is a json.Number, so that it keeps its digits.
+// Decoder decodes the input of calls into values of one Go type. It does not change and may be used by several
+// goroutines.
+type Decoder struct {
+	plan  *plan      // nil: encoding/json decodes the whole
+	known fieldTable // shared: only read
+	keys  keyPolicy
+}
+
+// Decoder returns a decoder for the type that the schema was made from. It decodes as encoding/json does, with these
+// differences: keys must match exactly; a key that the struct does not have, or one given twice, is an error; 1.0 and 1e3
+// are integers; and a number that lands in an interface is a json.Number, so that it keeps its digits.
 //
-// What a schema made from the same type accepts, it decodes; only the methods of types that decode themselves can
-// refuse more. The error is an *Error.
-func Decode(input json.RawMessage, into any) error {
-	return decodeWith(fitter{}, input, into)
+// What the schema accepts, it decodes; only the methods of types that decode themselves can refuse more.
+func (s *Input) Decoder() *Decoder {
+	return newDecoder(s.goType, s.fields, refuseKeys)
 }
 
-// Open returns Decode for values of type t beside a schema that somebody else wrote: which keys there may be, the schema
-// says, and as in encoding/json, a key goes to the field whose name it has but for case, or nowhere.
-func Open(t reflect.Type) func(input json.RawMessage, into any) error {
+// Unchecked returns d for input that was not checked: keys that have no field of exactly that name are dropped, and of a
+// key given twice the last one counts.
+func (d *Decoder) Unchecked() *Decoder {
+	return &Decoder{plan: d.plan, known: d.known, keys: dropKeys}
+}
+
+// OpenDecoder returns a decoder for values of type t beside a schema that somebody else wrote: which keys there may be, the
+// schema says, and as in encoding/json, a key goes to the field whose name it has but for case, or nowhere.
+func OpenDecoder(t reflect.Type) *Decoder {
+	return newDecoder(t, nil, matchKeys)
+}
+
+// Decode decodes input into what into points to, a value of the decoder's type. read is input as it was parsed before: if
+// it is nil, or input has changed since, input is parsed. The error is an *Error, and what is decoded until then stays.
+func (d *Decoder) Decode(input json.RawMessage, read *Document, into any) error {
+	if read == nil || read.text != string(input) {
+		var err error
+		if read, err = readDocument(input); err != nil {
+			return err
+		}
+	}
+	if d.plan != nil {
+		f := filler{d, read.text}
+		if f.value(d.plan, &read.root, reflect.ValueOf(into).Elem()) {
+			return nil
+		}
+	}
+	return d.standard(read, into)
+}
+
+func newDecoder(t reflect.Type, fields fieldTable, keys keyPolicy) *Decoder {
 	known := fieldTable{}
-	known.addAll(t)
-	return func(input json.RawMessage, into any) error {
-		return decodeWith(fitter{known: known, keys: matchKeys}, input, into)
-	}
+	maps.Copy(known, fields)
+	return &Decoder{plan: newPlan(t, known), known: known, keys: keys}
 }
 
-func decodeWith(f fitter, input json.RawMessage, into any) error {
-	v, err := parseJSON(input)
+func readDocument(input json.RawMessage) (*Document, error) {
+	read, err := parseDocument(input)
 	if err != nil {
-		return invalidJSON(err)
+		return nil, invalidJSON(err)
 	}
-	f.input = input
-	f.fit(reflect.TypeOf(into), &v)
+	return &read, nil
+}
+
+// standard decodes by encoding/json, and says what is wrong with input that does not fit. To decode it once more leaves
+// what was decoded before as it is.
+func (d *Decoder) standard(read *Document, into any) error {
+	f := d.fitter(read.text)
+	f.fit(reflect.TypeOf(into), &read.root)
 	if len(f.faults) > 0 {
 		return &Error{faults: f.faults, unlisted: f.unlisted}
 	}
-	decoder := json.NewDecoder(bytes.NewReader(applyEdits(input, f.edits)))
-	decoder.UseNumber()
-	if err := decoder.Decode(into); err != nil {
+	if err := unmarshal(applyEdits(read.text, 0, f.edits), into); err != nil {
 		return decodeError(err)
 	}
 	return nil
+}
+
+func (d *Decoder) fitter(text string) fitter {
+	return fitter{text: text, known: d.known, keys: d.keys}
+}
+
+// unmarshal is json.Unmarshal for values that may hold numbers in interfaces.
+func unmarshal(data []byte, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	return decoder.Decode(into)
 }
 
 func decodeError(err error) error {
@@ -79,163 +124,4 @@ func goTypeWords(t reflect.Type) string {
 		return "another value"
 	}
 	return rules.expected()
-}
-
-// edit replaces a part of the input.
-type edit struct {
-	start, end int
-	text       string
-}
-
-// keyPolicy says what becomes of keys that have no field of exactly that name.
-type keyPolicy int
-
-const (
-	refuseKeys keyPolicy = iota
-	matchKeys            // as encoding/json does, to the field whose name differs in case only, or to nowhere
-	dropKeys
-)
-
-// fitter compares input with a Go type before encoding/json sees it, which is lenient about keys and strict about
-// numbers where JSON is the other way round.
-type fitter struct {
-	checker
-	input []byte
-	text  string // the input, once it is needed
-	edits []edit
-	keys  keyPolicy
-	known fieldTable // shared: only read
-	found fieldTable // what known lacks
-}
-
-func (f *fitter) fit(t reflect.Type, v *jsonValue) {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	switch {
-	case t == reflect.TypeFor[big.Int]() || isIntegerKind(t.Kind()) && !hasOwnJSON(t):
-		f.integer(v)
-	case t.Kind() == reflect.Interface:
-	case hasOwnJSON(t) || implements[encoding.TextUnmarshaler](t):
-		if isUnion(t) {
-			f.union(t, v)
-		}
-	case t.Kind() == reflect.Struct && v.kind == kindObject:
-		f.object(t, v)
-	case t.Kind() == reflect.Map && v.kind == kindObject:
-		for i := range v.elems {
-			f.inside(pathStep{key: v.elems[i].key}, t.Elem(), &v.elems[i])
-		}
-	case (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) && v.kind == kindArray:
-		for i := range v.elems {
-			f.inside(pathStep{index: i, isIndex: true}, t.Elem(), &v.elems[i])
-		}
-	}
-}
-
-func (f *fitter) inside(step pathStep, t reflect.Type, v *jsonValue) {
-	f.path = append(f.path, step)
-	f.fit(t, v)
-	f.path = f.path[:len(f.path)-1]
-}
-
-func (f *fitter) object(t reflect.Type, v *jsonValue) {
-	fields := f.fieldsOf(t)
-	for i := range v.elems {
-		member := &v.elems[i]
-		field, ok := fields[member.key]
-		switch {
-		case !ok && f.keys == matchKeys:
-		case !ok && f.keys == dropKeys:
-			f.drop(member)
-		case !ok:
-			f.faultAt(member.key, "unknown property; %s", knownFields(fields, member.key))
-		case f.keys != dropKeys && indexOfKey(v.elems[:i], member.key) >= 0:
-			f.faultAt(member.key, "given more than once")
-		case !field.quoted:
-			f.inside(pathStep{key: member.key}, field.typ, member)
-		}
-	}
-}
-
-// drop renames a key to one that no field has, so that encoding/json leaves the member out.
-func (f *fitter) drop(member *jsonValue) {
-	if f.text == "" {
-		f.text = string(f.input)
-	}
-	p := jsonParser{text: f.text, pos: member.keyAt}
-	f.edits = append(f.edits, edit{start: member.keyAt, end: member.keyAt + len(p.quoted()), text: `""`})
-}
-
-// union fits a value to the variant that it names.
-func (f *fitter) union(t reflect.Type, v *jsonValue) {
-	variants, err := variantsOf(t)
-	switch {
-	case err != nil || v.kind == kindNull:
-		return // decoding says what is wrong
-	case v.kind != kindObject:
-		f.fault("expected object, got %s", summary(v))
-		return
-	}
-	variant, fault := pickVariant(variants, v)
-	if fault != "" {
-		f.faultAt(discriminator, "%s", fault)
-		return
-	}
-	inner := v.withoutDiscriminator()
-	f.object(variant.typ, &inner)
-}
-
-func (f *fitter) fieldsOf(t reflect.Type) map[string]structField {
-	for _, table := range []fieldTable{f.known, f.found} {
-		if fields, ok := table[t]; ok {
-			return fields
-		}
-	}
-	if f.found == nil {
-		f.found = fieldTable{}
-	}
-	f.found.add(t)
-	return f.found[t]
-}
-
-// integer rewrites a number that encoding/json would not take for an integer, though it is one.
-func (f *fitter) integer(v *jsonValue) {
-	if v.kind != kindNumber || !strings.ContainsAny(v.raw, ".eE") && v.raw != "-0" {
-		return
-	}
-	if d := parseDecimal(v.raw); d.isInteger() {
-		f.edits = append(f.edits, edit{start: v.start, end: v.start + len(v.raw), text: d.integer()})
-	}
-}
-
-// applyEdits makes edits that are in the order of the input.
-func applyEdits(input []byte, edits []edit) []byte {
-	if len(edits) == 0 {
-		return input
-	}
-	var out []byte
-	done := 0
-	for _, e := range edits {
-		out = append(append(out, input[done:e.start]...), e.text...)
-		done = e.end
-	}
-	return append(out, input[done:]...)
-}
-
-func indexOfKey(members []jsonValue, key string) int {
-	for i := range members {
-		if members[i].key == key {
-			return i
-		}
-	}
-	return -1
-}
-
-func knownFields(fields map[string]structField, key string) string {
-	r := newRule()
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		r.property(name)
-	}
-	return r.known(key)
 }

@@ -284,15 +284,53 @@ func TestAValueFitsTheSchemaOfItsType(t *testing.T) {
 
 func ptr[T any](v T) *T { return &v }
 
+// BenchmarkDecode checks and decodes an input, beside encoding/json, which only decodes it. A handler decodes on a
+// goroutine of its own, which begins with a small stack.
 func BenchmarkDecode(b *testing.B) {
-	input := json.RawMessage(`{"city":"San Francisco, CA","unit":"celsius","days":3,"tags":["ab","cd"]}`)
-	schema := mustSchema(b, reflect.TypeFor[trip](), false)
-	b.ReportAllocs()
-	for b.Loop() {
-		var in trip
-		if err := schema.Decode(input, &in); err != nil {
+	type place struct {
+		City string `json:"city"`
+		Days int    `json:"days"`
+	}
+	type text struct {
+		Lines []string `json:"lines"`
+	}
+	benchmarkDecode[place](b, "two fields", `{"city":"San Francisco, CA","days":3}`)
+	benchmarkDecode[trip](b, "trip", `{"city":"San Francisco, CA","unit":"celsius","days":3,"tags":["ab","cd"]}`)
+	line := `"a line of a text, as long as lines of programs and of prose mostly are\n"`
+	benchmarkDecode[text](b, "1 MB", `{"lines":[`+line+strings.Repeat(","+line, 1<<20/(len(line)+1))+`]}`)
+}
+
+func benchmarkDecode[T any](b *testing.B, name, text string) {
+	b.Helper()
+	input := json.RawMessage(text)
+	schema := mustSchema(b, reflect.TypeFor[T](), false)
+	decoder := schema.Decoder()
+	check := func() *Document {
+		read, err := schema.Read(input)
+		if err != nil {
 			b.Fatal(err)
 		}
+		return read
+	}
+	for _, peer := range []struct {
+		name   string
+		check  func() *Document
+		decode func(read *Document, into *T) error
+	}{
+		{"ours", check, func(read *Document, into *T) error { return decoder.Decode(input, read, into) }},
+		{"encoding-json", func() *Document { return nil }, func(_ *Document, into *T) error { return json.Unmarshal(input, into) }},
+	} {
+		b.Run(name+"/"+peer.name, func(b *testing.B) {
+			b.ReportAllocs()
+			done := make(chan error)
+			for b.Loop() {
+				read := peer.check()
+				go func() { done <- peer.decode(read, new(T)) }()
+				if err := <-done; err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
 

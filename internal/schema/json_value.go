@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -25,19 +26,30 @@ type jsonValue struct { //nolint:recvcheck // as and clone make copies, the othe
 	kind  byte
 	key   string      // the key that it has in the object around it
 	keyAt int         // where that key starts in the parsed text
-	raw   string      // the text of a scalar
+	raw   string      // the text of a scalar; of what was parsed, any value's
 	start int         // where raw starts in the parsed text
 	elems []jsonValue // members of an object, items of an array
 }
 
-// parseJSON reads exactly one JSON value. Its error is the one of encoding/json.
-func parseJSON(data []byte) (jsonValue, error) {
+// Document is JSON that was parsed. It does not change.
+type Document struct {
+	text string
+	root jsonValue
+}
+
+// parseDocument reads exactly one JSON value. Its error is the one of encoding/json.
+func parseDocument(data []byte) (Document, error) {
 	if !wire.Valid(data) {
 		var discard json.RawMessage
-		return jsonValue{}, json.Unmarshal(data, &discard)
+		return Document{}, json.Unmarshal(data, &discard)
 	}
 	p := jsonParser{text: string(data)}
-	return p.value(), nil
+	return Document{text: p.text, root: p.value()}, nil
+}
+
+func parseJSON(data []byte) (jsonValue, error) {
+	d, err := parseDocument(data)
+	return d.root, err
 }
 
 func jsonObject(members ...jsonValue) jsonValue { return jsonValue{kind: kindObject, elems: members} }
@@ -169,17 +181,38 @@ func quoteJSON(s string) string {
 
 // unquoteJSON decodes the text of a JSON string. Plain text, by far the most frequent, is not copied.
 func unquoteJSON(raw string) string {
-	content := raw[1 : len(raw)-1]
-	if strings.IndexByte(content, '\\') < 0 && utf8.ValidString(content) {
+	content, plain := plainContent(raw)
+	if plain {
 		return content
 	}
-	return wire.UnquoteContent([]byte(content))
+	return unquoteContent(content)
+}
+
+// ownText is unquoteJSON for who keeps the text: it is no part of raw, which would stay alive with it.
+func ownText(raw string) string {
+	content, plain := plainContent(raw)
+	if plain {
+		return strings.Clone(content)
+	}
+	return unquoteContent(content)
+}
+
+func unquoteContent(content string) string {
+	var short [128]byte
+	return wire.UnquoteContent(append(short[:0], content...))
+}
+
+// plainContent is what stands between the quotes. It is plain if that is what the string says.
+func plainContent(raw string) (content string, plain bool) {
+	content = raw[1 : len(raw)-1]
+	return content, strings.IndexByte(content, '\\') < 0 && utf8.ValidString(content)
 }
 
 // jsonParser reads text that is known to be valid JSON.
 type jsonParser struct {
-	text string
-	pos  int
+	text  string
+	pos   int
+	stack []jsonValue // the elements so far of what is open
 }
 
 func (p *jsonParser) value() jsonValue {
@@ -189,7 +222,8 @@ func (p *jsonParser) value() jsonValue {
 	case '{', '[':
 		v.kind = c
 		p.pos++
-		p.elements(&v)
+		v.elems = p.elements(c == '{')
+		v.raw = p.text[v.start:p.pos]
 	case '"':
 		v.kind = kindString
 		v.raw = p.quoted()
@@ -208,30 +242,45 @@ func (p *jsonParser) value() jsonValue {
 	return v
 }
 
-func (p *jsonParser) elements(v *jsonValue) {
+func (p *jsonParser) elements(ofObject bool) []jsonValue {
+	outer := len(p.stack)
 	for {
 		p.space()
 		switch p.text[p.pos] {
 		case '}', ']':
 			p.pos++
-			return
+			return p.take(outer)
 		case ',':
 			p.pos++
 			continue
 		}
 		key, keyAt := "", p.pos
-		if v.kind == kindObject {
+		if ofObject {
 			key = unquoteJSON(p.quoted())
 			p.space()
 			p.pos++ // the colon
 		}
-		if v.elems == nil {
-			v.elems = make([]jsonValue, 0, 4)
+		elem := p.value()
+		elem.key, elem.keyAt = key, keyAt
+		if len(p.stack) == cap(p.stack) {
+			p.stack = slices.Grow(p.stack, max(4, len(p.stack)))
 		}
-		elem := p.value().as(key)
-		elem.keyAt = keyAt
-		v.elems = append(v.elems, elem)
+		p.stack = append(p.stack, elem)
 	}
+}
+
+// take returns the elements on the stack above those of the outer values.
+func (p *jsonParser) take(outer int) []jsonValue {
+	elems := p.stack[outer:]
+	switch {
+	case len(elems) == 0:
+		return nil
+	case outer == 0: // of the largest value, mostly: it is not worth a copy
+		p.stack = nil
+		return slices.Clip(elems)
+	}
+	p.stack = p.stack[:outer]
+	return slices.Clone(elems)
 }
 
 func (p *jsonParser) quoted() string {

@@ -32,7 +32,8 @@ type Input struct {
 	rules *rule
 	// nullIsAbsent has null stand for an optional property that is not given.
 	nullIsAbsent bool
-	fields       fieldTable // of the Go type that the schema was made from
+	goType       reflect.Type // that the schema was made from
+	fields       fieldTable   // of that type
 }
 
 // For makes the schema of a Go type: what encoding/json reads into it, and what its tags add.
@@ -71,7 +72,7 @@ func For(t reflect.Type, strict bool) (*Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Input{text: text, rules: rules, nullIsAbsent: true, fields: b.fields}, nil
+	return &Input{text: text, rules: rules, nullIsAbsent: true, goType: t, fields: b.fields}, nil
 }
 
 // FromJSON takes a schema that somebody wrote. It stays as it is but for white space and $schema, which only
@@ -161,18 +162,18 @@ func (s *Input) Param() anthropic.BetaToolInputSchemaParam {
 	return param.Override[anthropic.BetaToolInputSchemaParam](s.text)
 }
 
-// Check compares input with the schema. The error is an *Error that lists everything that is wrong.
-func (s *Input) Check(input json.RawMessage) error {
-	v, err := parseJSON(input)
+// Read parses input and compares it with the schema. The error is an *Error that lists everything that is wrong.
+func (s *Input) Read(input json.RawMessage) (*Document, error) {
+	read, err := readDocument(input)
 	if err != nil {
-		return invalidJSON(err)
+		return nil, err
 	}
 	c := checker{nullIsAbsent: s.nullIsAbsent}
-	c.value(s.rules, &v)
+	c.value(s.rules, &read.root)
 	if len(c.faults) == 0 {
-		return nil
+		return read, nil
 	}
-	return &Error{faults: c.faults, unlisted: c.unlisted}
+	return nil, &Error{faults: c.faults, unlisted: c.unlisted}
 }
 
 // Fair returns the schema for the check of a tool that is not ours. Such tools are mostly written for a decoder that
@@ -181,15 +182,4 @@ func (s *Input) Fair() *Input {
 	fair := *s
 	fair.nullIsAbsent = true
 	return &fair
-}
-
-// Decode is Decode for a value of the type that the schema was made from, without looking at the type each time.
-func (s *Input) Decode(input json.RawMessage, into any) error {
-	return decodeWith(fitter{known: s.fields}, input, into)
-}
-
-// DecodeUnchecked is Decode for input that was not checked: keys that have no field of exactly that name are dropped, and
-// of a key given twice the last one counts.
-func (s *Input) DecodeUnchecked(input json.RawMessage, into any) error {
-	return decodeWith(fitter{known: s.fields, keys: dropKeys}, input, into)
 }

@@ -26,33 +26,25 @@ type structField struct {
 // an embedded struct around it.
 func (f structField) hidden() bool { return f.tag.Get("jsonschema") == "-" || f.outerTag == "-" }
 
-// fieldTable holds the fields of structs that belong to the input, by their JSON names.
-type fieldTable map[reflect.Type]map[string]structField
+// fieldTable holds the fields of structs that belong to the input.
+type fieldTable map[reflect.Type]fieldSet
 
-// add lists the fields of a struct and returns them in the order of the declaration.
-func (ft fieldTable) add(t reflect.Type) []structField {
-	all := slices.DeleteFunc(structFields(t), structField.hidden)
-	fields := make(map[string]structField, len(all))
-	for _, f := range all {
-		fields[f.name] = f
-	}
-	ft[t] = fields
-	return all
+// fieldSet holds the fields of a struct.
+type fieldSet struct {
+	all     []structField          // in the order of the declaration
+	visible map[string]structField // by their JSON names: those that are not hidden
 }
 
-// addAll adds the structs that JSON of a type may hold.
-func (ft fieldTable) addAll(t reflect.Type) {
-	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
-		ft.addAll(t.Elem())
-	case reflect.Struct:
-		if ft[t] == nil && !hasOwnJSON(t) {
-			for _, f := range ft.add(t) {
-				ft.addAll(f.typ)
-			}
-		}
-	default:
+// add lists the fields of a struct and returns those that are not hidden, in the order of the declaration.
+func (ft fieldTable) add(t reflect.Type) []structField {
+	all := structFields(t)
+	shown := slices.DeleteFunc(slices.Clone(all), structField.hidden)
+	visible := make(map[string]structField, len(shown))
+	for _, f := range shown {
+		visible[f.name] = f
 	}
+	ft[t] = fieldSet{all: all, visible: visible}
+	return shown
 }
 
 // embedded is a struct whose fields are still to be collected.

@@ -14,7 +14,10 @@ func (s *Input) Unwrap(input json.RawMessage) json.RawMessage {
 	}
 	u := unwrapper{}
 	u.inside([]*rule{s.rules}, &v)
-	return applyEdits(input, u.edits)
+	if len(u.edits) == 0 {
+		return input
+	}
+	return applyEdits(string(input), 0, u.edits)
 }
 
 type unwrapper struct {
@@ -38,7 +41,7 @@ func (u *unwrapper) value(rules []*rule, v *jsonValue) {
 	within := unwrapper{steps: u.steps}
 	within.inside(rules, &inner)
 	u.steps = within.steps
-	text := applyEdits([]byte(v.text()), within.edits)
+	text := applyEdits(v.text(), 0, within.edits)
 	u.edits = append(u.edits, edit{start: v.start, end: v.start + len(v.raw), text: string(text)})
 }
 

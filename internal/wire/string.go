@@ -109,7 +109,12 @@ func UnquoteContent(content []byte) string {
 	if !needsUnquote(content) {
 		return string(content)
 	}
-	return string(appendUnquoted(make([]byte, 0, len(content)), content))
+	var short [128]byte
+	dst := short[:0]
+	if len(content) > len(short) {
+		dst = make([]byte, 0, len(content))
+	}
+	return string(appendUnquoted(dst, content))
 }
 
 func needsUnquote(content []byte) bool {
