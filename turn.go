@@ -71,7 +71,7 @@ func (t *Turn) Text() string {
 
 // textSoFar returns the text of a text block that grows.
 func (b *streamedBlock) textSoFar() string {
-	return stringMember(b.start, "text") + wire.UnquoteContent(b.text)
+	return stringMember(b.start, "text") + wire.UnquoteContent(b.text.join())
 }
 
 // Calls returns the calls of client tools that the runner answers, in the order

@@ -109,14 +109,16 @@ func UnquoteContent(content []byte) string {
 	if !needsUnquote(content) {
 		return string(content)
 	}
-	return string(appendUnquoted(make([]byte, 0, len(content)), content))
+	return string(AppendUnquoted(make([]byte, 0, len(content)), content))
 }
 
 func needsUnquote(content []byte) bool {
 	return bytes.IndexByte(content, '\\') >= 0 || !utf8.Valid(content)
 }
 
-func appendUnquoted(dst, content []byte) []byte {
+// AppendUnquoted appends what [UnquoteContent] returns. The content may be what
+// follows dst in its array: it is then written over.
+func AppendUnquoted(dst, content []byte) []byte {
 	if !utf8.Valid(content) {
 		content = []byte(string([]rune(string(content))))
 	}
