@@ -168,24 +168,11 @@ func deltaKind(name []byte) string {
 	return string(name)
 }
 
-// public returns the event as the caller sees it.
-func (e *streamEvent) public() Event {
-	ev := Event{Type: e.kind, Index: e.index, raw: e.data}
-	switch e.deltaKind {
-	case "text_delta":
-		ev.Text = wire.UnquoteContent(e.content)
-	case "thinking_delta":
-		ev.Thinking = wire.UnquoteContent(e.content)
-	case "input_json_delta":
-		ev.PartialJSON = wire.UnquoteContent(e.content)
-	}
-	return ev
-}
-
 // stream is a reply that is being read. Its methods are for one goroutine.
 type stream struct {
 	response *http.Response
-	source   func() (name, data []byte, err error)
+	source   func() (name, data []byte, err error) // the next event, there until the one after it
+	reader   *sse.Reader                           // what source reads with, or nil
 	acc      accumulator
 	event    streamEvent // the last one
 	events   int
@@ -195,15 +182,18 @@ type stream struct {
 	err      error       // io.EOF once the reply is complete
 }
 
+// blockSize is how much of a stream is read at once. A waiting run holds as much.
+const blockSize = 32 << 10
+
 // openStream begins to read a response.
 func openStream(response *http.Response) *stream {
 	s := &stream{response: response}
 	media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	switch media {
 	case "text/event-stream", "":
-		reader := sse.NewReader(response.Body)
+		s.reader = sse.NewReader(response.Body, blockSize)
 		s.source = func() (name, data []byte, err error) {
-			e, err := reader.Next()
+			e, err := s.reader.Next()
 			return e.Name, e.Data, err
 		}
 	case "application/json":
@@ -273,6 +263,24 @@ func (s *stream) next() (*streamEvent, error) {
 		}
 		return e, nil
 	}
+}
+
+// public returns the last event as the caller sees it, who may keep it.
+func (s *stream) public() Event {
+	if s.reader != nil {
+		s.reader.Keep()
+	}
+	e := &s.event
+	ev := Event{Type: e.kind, Index: e.index, raw: e.data}
+	switch e.deltaKind {
+	case "text_delta":
+		ev.Text = wire.UnquoteContent(e.content)
+	case "thinking_delta":
+		ev.Thinking = wire.UnquoteContent(e.content)
+	case "input_json_delta":
+		ev.PartialJSON = wire.UnquoteContent(e.content)
+	}
+	return ev
 }
 
 // end closes the stream with the error that next returns from now on. Once the
