@@ -11,7 +11,8 @@ import (
 )
 
 // Events of a stream reach the accumulator one by one; the message that they
-// make leaves it, as the API would have sent it at once.
+// make leaves it, as the API would have sent it at once. Events may be written
+// over afterwards, so what it needs of them it copies.
 
 // Types of stream events.
 const (
@@ -33,7 +34,7 @@ type streamedBlock struct {
 
 	// What deltas added to its members, as the inside of string literals; that of
 	// input is JSON text.
-	text, thinking, signature, input []byte
+	text, thinking, signature, input pieces
 
 	lists   map[string][][]byte
 	replace object
@@ -80,7 +81,7 @@ func (a *accumulator) add(e *streamEvent) error {
 }
 
 func (a *accumulator) startMessage(data []byte) error {
-	message, err := readObject(data)
+	message, err := readObject(bytes.Clone(data))
 	if err != nil {
 		return err
 	}
@@ -109,7 +110,7 @@ func (a *accumulator) changeMessage(e *streamEvent) error {
 				}
 				a.stopReason = a.stopReason || string(value) != "null"
 			}
-			a.message.set(string(key), value)
+			a.message.set(string(key), bytes.Clone(value))
 			return nil
 		})
 		if err != nil {
@@ -120,13 +121,13 @@ func (a *accumulator) changeMessage(e *streamEvent) error {
 		return nil
 	}
 	return wire.Members(e.usage, func(key, value []byte) error {
-		a.usage.set(string(key), value)
+		a.usage.set(string(key), bytes.Clone(value))
 		return nil
 	})
 }
 
 func (a *accumulator) startBlock(index int, start []byte) error {
-	b := &streamedBlock{index: index, start: start, kind: objectMember(start, "type")}
+	b := &streamedBlock{index: index, start: bytes.Clone(start), kind: objectMember(start, "type")}
 	if b.kind == "" {
 		return errors.New("it has no content block with a type")
 	}
@@ -168,22 +169,22 @@ func (a *accumulator) grow(e *streamEvent) error {
 	}
 	switch e.deltaKind {
 	case "text_delta":
-		return b.add(&b.text, e, e.text, typeText)
+		return b.add(&b.text, e, typeText)
 	case "thinking_delta":
-		return b.add(&b.thinking, e, e.thinking, typeThinking)
+		return b.add(&b.thinking, e, typeThinking)
 	case "signature_delta":
-		return b.add(&b.signature, e, e.signature, typeThinking)
+		return b.add(&b.signature, e, typeThinking)
 	case "input_json_delta":
-		if len(e.partialJSON) > 0 && isKnownKind(b.kind) && !strings.HasSuffix(b.kind, "tool_use") {
+		if len(e.content) > 0 && isKnownKind(b.kind) && !strings.HasSuffix(b.kind, "tool_use") {
 			return fmt.Errorf("an input delta for a %s block", b.kind)
 		}
-		b.input = appendDoubling(b.input, e.partialJSON)
+		b.input.add(e.content)
 	case "citations_delta":
 		return b.addTo("citations", e.delta, "citation", typeText)
 	case "compaction_delta":
 		return wire.Members(e.delta, func(key, value []byte) error {
 			if string(key) != "type" {
-				b.replace.set(string(key), value)
+				b.replace.set(string(key), bytes.Clone(value))
 			}
 			return nil
 		})
@@ -207,26 +208,17 @@ func isKnownKind(kind string) bool {
 // misfit reports whether a delta of blocks of a kind does not go with b.
 func (b *streamedBlock) misfit(kind string) bool { return b.kind != kind && isKnownKind(b.kind) }
 
-// add appends the inside of a string literal to a member that blocks of a kind
-// have. In another block an empty one does no harm.
-func (b *streamedBlock) add(member *[]byte, e *streamEvent, content []byte, kind string) error {
-	if len(content) == 0 {
+// add appends a delta to a member that blocks of a kind have. In another block an
+// empty one does no harm.
+func (b *streamedBlock) add(member *pieces, e *streamEvent, kind string) error {
+	if len(e.content) == 0 {
 		return nil
 	}
 	if b.misfit(kind) {
 		return fmt.Errorf("a %s for a %s block", e.deltaKind, b.kind)
 	}
-	*member = appendDoubling(*member, content)
+	member.add(e.content)
 	return nil
-}
-
-// appendDoubling is append that doubles what is large too: a long text is copied
-// once on the way, and not four times.
-func appendDoubling(dst, content []byte) []byte {
-	if len(dst)+len(content) > cap(dst) {
-		dst = slices.Grow(dst, max(len(dst), len(content)))
-	}
-	return append(dst, content...)
 }
 
 // addTo appends a member of the delta to a list of the block.
@@ -239,39 +231,87 @@ func (b *streamedBlock) addTo(name string, delta []byte, from, kind string) erro
 			if b.lists == nil {
 				b.lists = make(map[string][][]byte, 1)
 			}
-			b.lists[name] = append(b.lists[name], value)
+			b.lists[name] = append(b.lists[name], bytes.Clone(value))
 		}
 		return nil
 	})
 }
 
+// grown returns what deltas added to a member.
+func (b *streamedBlock) grown(key string) *pieces {
+	switch key {
+	case "text":
+		return &b.text
+	case "thinking":
+		return &b.thinking
+	case "signature":
+		return &b.signature
+	case "input":
+		return &b.input
+	}
+	return &pieces{}
+}
+
+// size returns about how long the finished block is, and no less unless it is short.
+func (b *streamedBlock) size() int {
+	size := len(b.start) + b.text.size + b.thinking.size + b.signature.size + b.input.size + 64
+	for _, values := range b.lists {
+		for _, value := range values {
+			size += len(value) + 1
+		}
+	}
+	return size + b.replace.size()
+}
+
 // appendTo appends the finished block. One without deltas stays as it came.
 func (b *streamedBlock) appendTo(dst []byte) []byte {
-	size := len(b.text) + len(b.thinking) + len(b.signature) + len(b.input)
-	if size == 0 && b.lists == nil && b.replace == nil {
+	dst = slices.Grow(dst, b.size())
+	if b.text.size+b.thinking.size+b.signature.size+b.input.size == 0 && b.lists == nil && b.replace == nil {
 		return append(dst, b.start...)
 	}
 	o, _ := readObject(b.start) // it was walked over when it came
-	for _, m := range []member{{"text", b.text}, {"thinking", b.thinking}, {"signature", b.signature}} {
-		if len(m.value) > 0 {
-			before, _ := wire.Content(o.get(m.key))
-			o.set(m.key, slices.Concat([]byte{'"'}, before, m.value, []byte{'"'}))
+	place := func(key string) {
+		if b.grown(key).size > 0 && o.get(key) == nil {
+			o = append(o, member{key, nil})
 		}
 	}
+	place("text")
+	place("thinking")
+	place("signature")
 	for name, values := range b.lists {
 		o.set(name, appendList(o.get(name), values))
 	}
-	if len(b.input) > 0 {
-		input := []byte(wire.UnquoteContent(b.input))
-		if !wire.Valid(input) || bytes.TrimLeft(input, " \t\r\n")[0] != '{' {
-			input = slices.Concat([]byte{'"'}, b.input, []byte{'"'}) // see reply.mendInput
-		}
-		o.set("input", input)
-	}
+	place("input")
 	for _, m := range b.replace {
 		o.set(m.key, m.value)
 	}
-	return o.appendTo(dst)
+	return o.appendWith(dst, b.appendMember)
+}
+
+// appendMember appends the value of a member: that of the start event and what
+// deltas added, unless m was replaced.
+func (b *streamedBlock) appendMember(dst []byte, m member) []byte {
+	grown := b.grown(m.key)
+	if replaced := b.replace.get(m.key); grown.size == 0 || replaced != nil && string(replaced) != "null" {
+		return append(dst, m.value...)
+	}
+	if m.key == "input" {
+		return appendInput(dst, grown)
+	}
+	before, _ := wire.Content(m.value)
+	return append(grown.appendTo(append(append(dst, '"'), before...)), '"')
+}
+
+// appendInput appends the JSON text that stands in the string literals of grown, or
+// a literal if that is no object: see reply.mendInput.
+func appendInput(dst []byte, grown *pieces) []byte {
+	start := len(dst)
+	dst = grown.appendTo(dst)
+	dst = wire.AppendUnquoted(dst[:start], dst[start:])
+	if input := dst[start:]; wire.Valid(input) && bytes.TrimLeft(input, " \t\r\n")[0] == '{' {
+		return dst
+	}
+	return append(grown.appendTo(append(dst[:start], '"')), '"')
 }
 
 // appendList returns a JSON array of the elements of list and values. A list
@@ -303,19 +343,8 @@ func (a *accumulator) finish() ([]byte, error) {
 	if a.unreadable != nil {
 		return nil, a.unreadable
 	}
-	size := 1024
-	for _, b := range a.blocks {
-		size += len(b.start) + len(b.text) + len(b.thinking) + len(b.signature) + len(b.input) + 16
-	}
-	if len(a.blocks) > 0 {
-		content := append(make([]byte, 0, size), '[')
-		for i, b := range a.blocks {
-			if i > 0 {
-				content = append(content, ',')
-			}
-			content = b.appendTo(content)
-		}
-		a.message.set("content", append(content, ']'))
+	if len(a.blocks) > 0 && a.message.get("content") == nil {
+		a.message = append(a.message, member{"content", nil})
 	}
 	if a.usage != nil {
 		a.message.set("usage", a.usage.appendTo(nil))
@@ -323,5 +352,27 @@ func (a *accumulator) finish() ([]byte, error) {
 	if a.model != nil {
 		a.message.set("model", a.model)
 	}
-	return a.message.appendTo(make([]byte, 0, size)), nil
+	size := a.message.size()
+	for _, b := range a.blocks {
+		size += b.size() + 1
+	}
+	return a.message.appendWith(make([]byte, 0, size), func(dst []byte, m member) []byte {
+		if m.key == "content" && len(a.blocks) > 0 {
+			return a.appendContent(dst)
+		}
+		return append(dst, m.value...)
+	}), nil
+}
+
+// appendContent appends the finished blocks.
+func (a *accumulator) appendContent(dst []byte) []byte {
+	for i, b := range a.blocks {
+		if i == 0 {
+			dst = append(dst, '[')
+		} else {
+			dst = append(dst, ',')
+		}
+		dst = b.appendTo(dst)
+	}
+	return append(dst, ']')
 }

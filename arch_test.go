@@ -40,7 +40,7 @@ var concepts = [][]string{
 	{"params.go"},
 	{"system.go"},
 	{"request.go"},
-	{"accumulate.go", "delta.go", "stream.go"},
+	{"pieces.go", "accumulate.go", "delta.go", "stream.go"},
 	{"redact.go", "log.go"},
 	{"turn.go", "exchange.go", "ask.go", "eager.go", "answer.go", "conversation.go", "resume.go", "runner.go"},
 }

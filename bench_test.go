@@ -86,48 +86,56 @@ func BenchmarkTurn(b *testing.B) {
 	}
 }
 
-// BenchmarkStream measures a streamed text in deltas of 24 bytes, read event by
-// event: it must be linear.
+// BenchmarkStream measures a streamed block in deltas of 24 bytes, read event by
+// event or not at all: it must be linear.
 func BenchmarkStream(b *testing.B) {
-	for _, size := range []int{64 << 10, 1 << 20, 4 << 20} {
-		for name, read := range map[string]bool{"read": true, "unread": false} {
-			b.Run(fmt.Sprintf("%d KB %s", size>>10, name), func(b *testing.B) {
-				body := textStream(size)
-				transport := &canned{mediaType: "text/event-stream", answer: func(int) []byte { return body }}
-				b.SetBytes(int64(len(body)))
-				b.ReportAllocs()
-				for b.Loop() {
-					for turn, err := range transport.runner(b).AllStreaming(b.Context()) {
-						if err != nil {
-							b.Fatal(err)
-						}
-						if !read {
-							continue
-						}
-						for _, err := range turn.Events() {
-							if err != nil {
-								b.Fatal(err)
-							}
-						}
-					}
-				}
-			})
+	for _, kind := range []string{"text", "thinking"} {
+		for _, size := range []int{64 << 10, 1 << 20, 4 << 20} {
+			for name, read := range map[string]bool{"read": true, "unread": false} {
+				b.Run(fmt.Sprintf("%s, %d KB, %s", kind, size>>10, name), func(b *testing.B) {
+					benchmarkStream(b, longStream(kind, size), read)
+				})
+			}
 		}
 	}
 }
 
-// textStream is a stream with a text of size bytes.
-func textStream(size int) []byte {
-	var s bytes.Buffer
-	event := func(name, data string) { fmt.Fprintf(&s, "event: %s\ndata: %s\n\n", name, data) }
-	event("message_start", `{"type":"message_start","message":{"id":"m","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1}}}`)
-	event("content_block_start", `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`)
-	for range size / 24 {
-		event("content_block_delta", `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"twenty-four bytes of text"}}`)
+func benchmarkStream(b *testing.B, body []byte, read bool) {
+	b.Helper()
+	transport := &canned{mediaType: "text/event-stream", answer: func(int) []byte { return body }}
+	b.SetBytes(int64(len(body)))
+	b.ReportAllocs()
+	for b.Loop() {
+		for turn, err := range transport.runner(b).AllStreaming(b.Context()) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			if !read {
+				continue
+			}
+			for _, err := range turn.Events() {
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
 	}
-	event("content_block_stop", `{"type":"content_block_stop","index":0}`)
-	event("message_delta", `{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":9}}`)
-	event("message_stop", `{"type":"message_stop"}`)
+}
+
+// longStream is a stream with a block of a kind and of size bytes.
+func longStream(kind string, size int) []byte {
+	var s bytes.Buffer
+	event := func(name, format string, args ...any) {
+		fmt.Fprintf(&s, "event: %s\ndata: {\"type\":%q%s}\n\n", name, name, fmt.Sprintf(format, args...))
+	}
+	event("message_start", `,"message":{"id":"m","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1}}`)
+	event("content_block_start", `,"index":0,"content_block":{"type":%q,%q:""}`, kind, kind)
+	for range size / 24 {
+		event("content_block_delta", `,"index":0,"delta":{"type":"%s_delta",%q:"twenty-four bytes of text"}`, kind, kind)
+	}
+	event("content_block_stop", `,"index":0`)
+	event("message_delta", `,"delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":9}`)
+	event("message_stop", "")
 	return s.Bytes()
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
@@ -99,11 +100,14 @@ func isFailed(result []byte) bool {
 
 // isBlankText reports whether b is a text block of nothing but space.
 func (b *block) isBlankText() bool {
-	if b.kind != typeText {
+	content, ok := wire.Content(b.text)
+	if !ok || b.kind != typeText {
 		return false
 	}
-	text, ok := wire.Unquote(b.text)
-	return ok && len(bytes.TrimSpace([]byte(text))) == 0
+	if len(content) > 0 && content[0] > ' ' && content[0] < utf8.RuneSelf && content[0] != '\\' {
+		return false // a long text need not be unquoted
+	}
+	return strings.TrimSpace(wire.UnquoteContent(content)) == ""
 }
 
 // parseBlocks reads content, which is an array of blocks or a string.

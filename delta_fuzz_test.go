@@ -1,6 +1,9 @@
 package toolrunner
 
 import (
+	"bytes"
+	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -27,19 +30,48 @@ func FuzzDeltaForm(f *testing.F) {
 	} {
 		f.Add([]byte(data))
 	}
+	const head = `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"`
+	for _, lines := range [][]string{
+		{head + `a"}}`, head + `b \"c\""}}`, head + `"}}`, head + `d"}}`},
+		{head + `a"}}`, head + `b"},"index":1}`, head + `c"}}`},
+		{head + `a"}}`, head + `b","text":"c"}}`, head + `d"}}`},
+		{head + `a"}}`, head, head + `b"}}`},
+		{head + `a"}}`, `{"type":"ping"}`, head + `b"}}`, `{"type":"content_block_start","index":0,"content_block":{"type":"text"},"x":1}`, head + `c"}}`},
+		{head + `a"}}`, strings.Replace(head, "0", "1", 1) + `b"}}`, strings.ReplaceAll(head, "text", "thinking") + `c"}}`, head + `d"}}`},
+	} {
+		f.Add([]byte(strings.Join(lines, "\n")))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var fast, slow streamEvent
-		if !fast.readDeltaForm(data) {
-			if diff := cmp.Diff(streamEvent{}, fast, cmp.AllowUnexported(streamEvent{}, member{})); diff != "" {
-				t.Errorf("%s is not of the form, and yet something was read (-want +got):\n%s", data, diff)
+		var fast streamEvent // goes from line to line
+		for line := range bytes.SplitSeq(bytes.Clone(data), []byte("\n")) {
+			before := fast
+			if !fast.readDeltaForm(line) {
+				if diff := diffEvents(before, fast); diff != "" {
+					t.Errorf("%s is not of the form, and yet something was read of it (-want +got):\n%s", line, diff)
+				}
+				if err := fast.walk(nil, line); err != nil {
+					return // the end of its stream
+				}
 			}
-			return
-		}
-		if err := slow.walk(nil, data); err != nil {
-			t.Fatalf("%s was read in one go, but %v", data, err)
-		}
-		if diff := cmp.Diff(slow, fast, cmp.AllowUnexported(streamEvent{}, member{})); diff != "" {
-			t.Errorf("%s reads in another way (-walk +in one go):\n%s", data, diff)
+			var slow streamEvent
+			if err := slow.walk(nil, bytes.Clone(line)); err != nil {
+				t.Fatalf("%s was read in one go, but %v", line, err)
+			}
+			if diff := diffEvents(slow, fast); diff != "" {
+				t.Errorf("%s reads in another way in %s (-walk +in one go):\n%s", line, data, diff)
+			}
+			for i := range line {
+				line[i] = '#' // events are written over
+			}
 		}
 	})
+}
+
+// diffEvents compares events, but for what they hold for the next one.
+func diffEvents(want, got streamEvent) string {
+	want.head, got.head = deltaHead{}, deltaHead{}
+	if reflect.DeepEqual(want, got) {
+		return ""
+	}
+	return cmp.Diff(want, got, cmp.AllowUnexported(streamEvent{}, deltaHead{}, member{}))
 }

@@ -102,6 +102,7 @@
 //	params.go        every knob
 //	system.go        the system prompt, encoded again when it changes
 //	request.go       parameters and history as a request body
+//	pieces.go        text that grows
 //	accumulate.go    stream events, put together to a reply
 //	delta.go         the most frequent event, read fast
 //	stream.go        a response, read as events

@@ -70,13 +70,27 @@ func (o *object) set(key string, value []byte) {
 	*o = append(*o, member{key, value})
 }
 
+// size returns how long the object is, unless a key has to be escaped.
+func (o *object) size() int {
+	size := len("{}")
+	for _, m := range *o {
+		size += len(m.key) + len(m.value) + len(`"":,`)
+	}
+	return size
+}
+
 func (o *object) appendTo(dst []byte) []byte {
+	return o.appendWith(dst, func(dst []byte, m member) []byte { return append(dst, m.value...) })
+}
+
+// appendWith appends the object with the values that value appends.
+func (o *object) appendWith(dst []byte, value func(dst []byte, m member) []byte) []byte {
 	dst = append(dst, '{')
 	for i, m := range *o {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(append(wire.AppendString(dst, m.key), ':'), m.value...)
+		dst = value(append(wire.AppendString(dst, m.key), ':'), m)
 	}
 	return append(dst, '}')
 }

@@ -52,11 +52,13 @@ type streamEvent struct {
 	kind  string
 	index int
 
-	message, block, delta, usage, failure []byte
-	rest                                  object // other members
+	message, block, delta, usage []byte
+	rest                         object // other members
 
-	deltaKind                              string
-	text, thinking, signature, partialJSON []byte // insides of string literals
+	deltaKind string
+	content   []byte // what a delta of a known kind adds, as the inside of a string literal
+
+	head deltaHead // what it began with, if it was read in one go
 }
 
 // read reads the parts of an event. name is of the event field, and counts where
@@ -70,7 +72,7 @@ func (e *streamEvent) read(name, data []byte) error {
 
 // walk reads an event of any form.
 func (e *streamEvent) walk(name, data []byte) error {
-	*e = streamEvent{data: data, kind: eventKind(name)}
+	*e = streamEvent{data: data, kind: eventKind(name), head: deltaHead{text: e.head.text[:0]}}
 	err := wire.Members(data, func(key, value []byte) error {
 		switch string(key) {
 		case "type":
@@ -89,8 +91,7 @@ func (e *streamEvent) walk(name, data []byte) error {
 			e.delta = value
 		case "usage":
 			e.usage = value
-		case "error":
-			e.failure = value
+		case "error": // see apiError
 		default:
 			e.rest = append(e.rest, member{string(key), value})
 		}
@@ -103,7 +104,8 @@ func (e *streamEvent) walk(name, data []byte) error {
 }
 
 func (e *streamEvent) readDelta() error {
-	return wire.Members(e.delta, func(key, value []byte) error {
+	var text, thinking, signature, partialJSON []byte
+	err := wire.Members(e.delta, func(key, value []byte) error {
 		var part *[]byte
 		switch string(key) {
 		case "type":
@@ -111,13 +113,13 @@ func (e *streamEvent) readDelta() error {
 			e.deltaKind = deltaKind(content)
 			return nil
 		case "text":
-			part = &e.text
+			part = &text
 		case "thinking":
-			part = &e.thinking
+			part = &thinking
 		case "signature":
-			part = &e.signature
+			part = &signature
 		case "partial_json":
-			part = &e.partialJSON
+			part = &partialJSON
 		default:
 			return nil
 		}
@@ -128,6 +130,17 @@ func (e *streamEvent) readDelta() error {
 		*part = content
 		return nil
 	})
+	switch e.deltaKind {
+	case "text_delta":
+		e.content = text
+	case "thinking_delta":
+		e.content = thinking
+	case "signature_delta":
+		e.content = signature
+	case "input_json_delta":
+		e.content = partialJSON
+	}
+	return err
 }
 
 // eventKind returns the type of an event without allocating for known ones.
@@ -155,24 +168,11 @@ func deltaKind(name []byte) string {
 	return string(name)
 }
 
-// public returns the event as the caller sees it.
-func (e *streamEvent) public() Event {
-	ev := Event{Type: e.kind, Index: e.index, raw: e.data}
-	switch e.deltaKind {
-	case "text_delta":
-		ev.Text = wire.UnquoteContent(e.text)
-	case "thinking_delta":
-		ev.Thinking = wire.UnquoteContent(e.thinking)
-	case "input_json_delta":
-		ev.PartialJSON = wire.UnquoteContent(e.partialJSON)
-	}
-	return ev
-}
-
 // stream is a reply that is being read. Its methods are for one goroutine.
 type stream struct {
 	response *http.Response
-	source   func() (name, data []byte, err error)
+	source   func() (name, data []byte, err error) // the next event, there until the one after it
+	reader   *sse.Reader                           // what source reads with, or nil
 	acc      accumulator
 	event    streamEvent // the last one
 	events   int
@@ -182,15 +182,18 @@ type stream struct {
 	err      error       // io.EOF once the reply is complete
 }
 
+// blockSize is how much of a stream is read at once. A waiting run holds as much.
+const blockSize = 32 << 10
+
 // openStream begins to read a response.
 func openStream(response *http.Response) *stream {
 	s := &stream{response: response}
 	media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	switch media {
 	case "text/event-stream", "":
-		reader := sse.NewReader(response.Body)
+		s.reader = sse.NewReader(response.Body, blockSize)
 		s.source = func() (name, data []byte, err error) {
-			e, err := reader.Next()
+			e, err := s.reader.Next()
 			return e.Name, e.Data, err
 		}
 	case "application/json":
@@ -260,6 +263,24 @@ func (s *stream) next() (*streamEvent, error) {
 		}
 		return e, nil
 	}
+}
+
+// public returns the last event as the caller sees it, who may keep it.
+func (s *stream) public() Event {
+	if s.reader != nil {
+		s.reader.Keep()
+	}
+	e := &s.event
+	ev := Event{Type: e.kind, Index: e.index, raw: e.data}
+	switch e.deltaKind {
+	case "text_delta":
+		ev.Text = wire.UnquoteContent(e.content)
+	case "thinking_delta":
+		ev.Thinking = wire.UnquoteContent(e.content)
+	case "input_json_delta":
+		ev.PartialJSON = wire.UnquoteContent(e.content)
+	}
+	return ev
 }
 
 // end closes the stream with the error that next returns from now on. Once the

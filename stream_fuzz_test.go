@@ -3,7 +3,9 @@ package toolrunner_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"runtime"
 	"slices"
@@ -154,6 +156,65 @@ func (s *streamScript) block(index int) (rest []string) {
 	return append(rest, fmt.Sprintf(`{"type":"content_block_stop","index":%d}`, index))
 }
 
+// smallReads returns no more than most bytes at once.
+type smallReads struct {
+	io.ReadCloser
+
+	most int
+}
+
+func (s *smallReads) Read(p []byte) (int, error) { return s.ReadCloser.Read(p[:min(len(p), s.most)]) }
+
+// checkReading checks that neither the reply nor the events depend on which events
+// the caller takes, on the size of blocks or on that of reads, and that the events
+// that the caller has stay as they were.
+func checkReading(t *testing.T, stream, takes []byte, size, most uint8) {
+	t.Helper()
+	var want []toolrunner.Event
+	message, failure := toolrunner.ReadStream(responseOf(stream), 1<<20, func(event func() toolrunner.Event) { want = append(want, event()) })
+
+	response := responseOf(stream)
+	response.Body = &smallReads{response.Body, 1 + int(most)}
+	taken := make(map[int]toolrunner.Event)
+	n := 0
+	got, err := toolrunner.ReadStream(response, 1+int(size), func(event func() toolrunner.Event) {
+		if len(takes) > 0 && takes[n/8%len(takes)]>>(n%8)&1 == 1 {
+			taken[n] = event()
+		}
+		n++
+	})
+	if string(got) != string(message) || fmt.Sprint(err) != fmt.Sprint(failure) || n != len(want) {
+		t.Errorf("the reply is, after %d events, %s, %v; read as a whole it is, after %d, %s, %v; of %q", n, got, err, len(want), message, failure, stream)
+	}
+	for i, event := range taken {
+		if i >= len(want) || !reflect.DeepEqual(event, want[i]) {
+			t.Errorf("event %d became %+v, read as a whole the events are %+v; of %q", i, event, want, stream)
+		}
+	}
+	var wantErr, gotErr *toolrunner.ReplyError
+	if errors.As(failure, &wantErr) && errors.As(err, &gotErr) && string(gotErr.Body) != string(wantErr.Body) {
+		t.Errorf("the error is about %q, want %q", gotErr.Body, wantErr.Body)
+	}
+}
+
+// FuzzReading checks that a stream of any bytes is the same, whoever reads it.
+func FuzzReading(f *testing.F) {
+	streams := []string{
+		callStream, finalStream, strings.ReplaceAll(callStream, "\n", "\r\n"),
+		frames(evStart, evCall, evInput(0, "{"), `{"type":"error","error":{"type":"api_error","message":"No"}}`),
+		frames(evStart, evText, evTextDelta(0, "a"), evTextDelta(0, "b"), `{"type":"content_block_delta","index":0,"delta":{"type":"citations_delta","citation":{"n":1}}}`,
+			evTextDelta(0, "c"), evBlock(1, `{"type":"compaction","content":null}`), `{"type":"content_block_delta","index":1,"delta":{"type":"compaction_delta","content":"d"}}`,
+			`{"type":"message_delta","delta":{"stop_reason":"end_turn","x":{"y":1}},"usage":{"output_tokens":3},"z":[2]}`, evStop),
+		frames(evStart, evText, evTextDelta(1, "there is no such block")), frames(evStart, evText, evTextDelta(0, "cut off")),
+	}
+	for _, stream := range streams {
+		f.Add([]byte(stream), []byte{0}, uint8(100), uint8(30))
+		f.Add([]byte(stream), []byte{0b0110_1001, 0}, uint8(255), uint8(255))
+		f.Add([]byte(stream), []byte{0xff}, uint8(0), uint8(0))
+	}
+	f.Fuzz(checkReading)
+}
+
 // FuzzAccumulate compares the accumulator with what the events were made from,
 // as encoding/json reads it.
 func FuzzAccumulate(f *testing.F) {
@@ -177,7 +238,9 @@ func FuzzAccumulate(f *testing.F) {
 			}
 		}
 		s.events = append(append(s.events, slices.Concat(open...)...), evCalled, evStop)
-		raw, err := toolrunner.Accumulate(responseOf([]byte(frames(s.events...))))
+		stream := []byte(frames(s.events...))
+		raw, err := toolrunner.Accumulate(responseOf(stream))
+		checkReading(t, stream, s.choices, uint8(s.choose(256)), uint8(s.choose(256)))
 		if err != nil {
 			t.Fatalf("Accumulate() = %v of %q", err, s.events)
 		}

@@ -3,6 +3,7 @@ package toolrunner_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -111,6 +112,46 @@ func TestBodyMayReadAnyPartOfTheEvents(t *testing.T) {
 			}
 			wantRun(t, r)
 		})
+	}
+}
+
+// What a body has of the events stays as it was, however much is read after it.
+func TestEventsMayBeKept(t *testing.T) {
+	events := []string{evStart, evText}
+	var text strings.Builder
+	for i := range 3000 {
+		word := fmt.Sprintf("word %d, ", i)
+		events = append(events, evTextDelta(0, word))
+		text.WriteString(word)
+	}
+	events = append(events, evEnd0, evEnded, evStop)
+	for _, n := range []int{0, 1, 2, 500, 1500, len(events)} {
+		r := newTaped(t, frames(events...))
+		var kept []toolrunner.Event
+		var started anthropic.BetaMessage
+		for turn, err := range r.AllStreaming(t.Context()) {
+			if err != nil {
+				t.Fatalf("AllStreaming() = %v", err)
+			}
+			started = *turn.BetaMessage
+			for e, err := range turn.Events() {
+				if len(kept) == n || err != nil {
+					break
+				}
+				kept = append(kept, e)
+			}
+		}
+		for i, e := range kept {
+			if string(e.Raw()) != events[i] {
+				t.Errorf("after %d events were kept, event %d is %s, want %s", n, i, e.Raw(), events[i])
+			}
+		}
+		if len(kept) != n || started.ID != "msg_1" || !strings.Contains(evStart, started.RawJSON()) {
+			t.Errorf("%d events were kept, want %d; the message began as %s, want that of %s", len(kept), n, started.RawJSON(), evStart)
+		}
+		if got := r.LastMessage().Content[0].Text; got != text.String() {
+			t.Errorf("after %d events were kept, the text has %d bytes, want %d", n, len(got), text.Len())
+		}
 	}
 }
 

@@ -71,7 +71,7 @@ func (t *Turn) Text() string {
 
 // textSoFar returns the text of a text block that grows.
 func (b *streamedBlock) textSoFar() string {
-	return stringMember(b.start, "text") + wire.UnquoteContent(b.text)
+	return stringMember(b.start, "text") + wire.UnquoteContent(b.text.join())
 }
 
 // Calls returns the calls of client tools that the runner answers, in the order
@@ -119,7 +119,7 @@ func (t *Turn) Events() iter.Seq2[Event, error] {
 		defer func(before bool) { t.reading = before }(t.reading)
 		t.reading = true
 		for {
-			e, err := t.next()
+			_, err := t.next()
 			if errors.Is(err, io.EOF) {
 				return
 			}
@@ -127,7 +127,7 @@ func (t *Turn) Events() iter.Seq2[Event, error] {
 				yield(Event{}, err)
 				return
 			}
-			if !yield(e.public(), nil) {
+			if !yield(t.stream.public(), nil) {
 				return
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -13,11 +14,18 @@ import (
 	"github.com/toolrunner/toolrunner/internal/sse"
 )
 
+const blockSize = 32 << 10
+
 type event struct{ Name, Data string }
 
 func read(t *testing.T, src io.Reader) ([]event, error) {
 	t.Helper()
-	r := sse.NewReader(src)
+	return readBlocks(t, src, blockSize)
+}
+
+func readBlocks(t *testing.T, src io.Reader, size int) ([]event, error) {
+	t.Helper()
+	r := sse.NewReader(src, size)
 	var events []event
 	for range 1_000_000 {
 		e, err := r.Next()
@@ -52,6 +60,12 @@ func TestEventsAreReadWhateverTheirForm(t *testing.T) {
 		{"cut off in the last event", "data: 1\n\ndata: 2\n", []event{{"", "1"}}},
 		{"cut off after a CR", "data: 1\r\n\r", []event{{"", "1"}}},
 		{"byte order mark", "\uFEFFdata: 1\n\n", []event{{"", "1"}}},
+		{"byte order mark in front of a name", "\uFEFFevent: a\ndata: 1\n\n", []event{{"a", "1"}}},
+		{"byte order mark later on", "event: a\ndata: 1\n\n\uFEFFdata: 2\n\n", []event{{"a", "1"}}},
+		{"names that begin alike", "event: a\ndata: 1\n\nevent: ab\ndata: 2\n\nevent: a\ndata: 3\n\n", []event{{"a", "1"}, {"ab", "2"}, {"a", "3"}}},
+		{"more than one event in the usual form", "event: a\ndata: 1\ndata: 2\n\nevent: a\ndata: 3\nevent: b\n\n", []event{{"a", "1\n2"}, {"b", "3"}}},
+		{"a CR in an event of the usual form", "event: a\ndata: 1\n\nevent: a\ndata: 2\r3\n\nevent: a\ndata: 4\n\n", []event{{"a", "1"}, {"a", "2"}, {"a", "4"}}},
+		{"empty data", "event: a\ndata: \n\nevent:\ndata: 1\n\nevent: \ndata: 2\n\n", []event{{"a", ""}, {"", "1"}, {"", "2"}}},
 		{"more than one block", "data: " + strings.Repeat("x", 100_000) + "\n\ndata: 2\n\n", []event{{"", strings.Repeat("x", 100_000)}, {"", "2"}}},
 	}
 	for _, tt := range tests {
@@ -69,6 +83,12 @@ func TestEventsAreReadWhateverTheirForm(t *testing.T) {
 					t.Errorf("%s: events (-want +got):\n%s", kind, diff)
 				}
 			}
+			for size := 1; size < 40; size++ {
+				got, _ := readBlocks(t, strings.NewReader(tt.stream), size)
+				if diff := cmp.Diff(tt.want, got); diff != "" {
+					t.Fatalf("in blocks of %d: events (-want +got):\n%s", size, diff)
+				}
+			}
 		})
 	}
 }
@@ -84,7 +104,7 @@ func TestTheSourcesErrorComesThroughAfterItsEvents(t *testing.T) {
 	}
 }
 
-func TestEventsAreTheCallersToKeep(t *testing.T) {
+func TestWhatIsKeptIsNeverWrittenAgain(t *testing.T) {
 	var stream bytes.Buffer
 	var want []string
 	for i := range 5000 {
@@ -92,13 +112,14 @@ func TestEventsAreTheCallersToKeep(t *testing.T) {
 		want = append(want, text)
 		stream.WriteString("data: " + text + "\n\n")
 	}
-	r := sse.NewReader(&stream)
+	r := sse.NewReader(&stream, blockSize)
 	var kept [][]byte
 	for {
 		e, err := r.Next()
 		if err != nil {
 			break
 		}
+		r.Keep()
 		kept = append(kept, e.Data)
 	}
 	if len(kept) != len(want) {
@@ -111,19 +132,41 @@ func TestEventsAreTheCallersToKeep(t *testing.T) {
 	}
 }
 
+// A block is written again unless an event in it was kept.
+func TestEventsThatNobodyKeepsTakeNoMemory(t *testing.T) {
+	stream := strings.Repeat("event: a\ndata: "+strings.Repeat("x", 100)+"\n\n", 50_000) + strings.Repeat("data: 1\r\ndata: 2\r\n\r\n", 50_000)
+	r := sse.NewReader(strings.NewReader(stream), blockSize)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	n := 0
+	for {
+		if _, err := r.Next(); err != nil {
+			break
+		}
+		n++
+	}
+	runtime.ReadMemStats(&after)
+	if allocated := after.TotalAlloc - before.TotalAlloc; n != 100_000 || allocated > 1<<20 {
+		t.Errorf("reading %d events in %d bytes allocates %d, want 100,000 events and at most 1 MB", n, len(stream), allocated)
+	}
+}
+
 // B088, kind l: one long line in small reads costs what its bytes cost.
 func TestALongLineIsScannedOnce(t *testing.T) {
 	const size = 4 << 20
-	src := io.MultiReader(strings.NewReader("data: "), &smallReads{strings.NewReader(strings.Repeat("y", size))}, strings.NewReader("\n\n"))
+	src := io.MultiReader(strings.NewReader("data: "), &smallReads{strings.NewReader(strings.Repeat("y", size)), 64}, strings.NewReader("\n\n"))
 	got, err := read(t, src)
 	if !errors.Is(err, io.EOF) || len(got) != 1 || len(got[0].Data) != size {
 		t.Fatalf("%d events, error %v", len(got), err)
 	}
 }
 
-type smallReads struct{ src io.Reader }
+type smallReads struct {
+	src  io.Reader
+	most int
+}
 
-func (s *smallReads) Read(p []byte) (int, error) { return s.src.Read(p[:min(len(p), 64)]) }
+func (s *smallReads) Read(p []byte) (int, error) { return s.src.Read(p[:min(len(p), s.most)]) }
 
 func FuzzReader(f *testing.F) {
 	f.Add([]byte("event: a\r\ndata: 1\r\rdata: 2\n\n"))
@@ -138,10 +181,53 @@ func FuzzReader(f *testing.F) {
 		if diff := cmp.Diff(whole, parts); diff != "" {
 			t.Errorf("read byte by byte, %q differs:\n%s", stream, diff)
 		}
+		for size := 1; size < 64; size += 1 + size/4 {
+			small, err := readBlocks(t, bytes.NewReader(stream), size)
+			if diff := cmp.Diff(whole, small); diff != "" || !errors.Is(err, io.EOF) {
+				t.Errorf("read in blocks of %d, %q ends with %v and differs:\n%s", size, stream, err, diff)
+			}
+		}
 		normal := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(stream))
 		lf, _ := read(t, strings.NewReader(normal))
 		if diff := cmp.Diff(whole, lf); diff != "" {
 			t.Errorf("with LF, %q differs:\n%s", stream, diff)
+		}
+	})
+}
+
+// What is read does not depend on which events are kept, on the size of blocks or on
+// that of reads, and what is kept stays as it was.
+func FuzzKeep(f *testing.F) {
+	usual := strings.Repeat("event: delta\ndata: {\"text\":\"abc\"}\n\n", 5)
+	for _, stream := range []string{usual, strings.ReplaceAll(usual, "\n", "\r\n"), usual + "data: 1\ndata: 2\n\n: x\nevent: b\n\n" + usual} {
+		f.Add([]byte(stream), []byte{0}, uint8(40), uint8(7))
+		f.Add([]byte(stream), []byte{0b1010_0100}, uint8(64), uint8(255))
+		f.Add([]byte(stream), []byte{0xff}, uint8(16), uint8(1))
+	}
+	f.Fuzz(func(t *testing.T, stream, keep []byte, size, chunk uint8) {
+		want, _ := read(t, bytes.NewReader(stream))
+		r := sse.NewReader(&smallReads{bytes.NewReader(stream), 1 + int(chunk)}, 1+int(size))
+		kept := make(map[int]sse.Event)
+		for i := 0; ; i++ {
+			e, err := r.Next()
+			if err != nil {
+				if i != len(want) || !errors.Is(err, io.EOF) {
+					t.Errorf("%d events and %v, want %d and io.EOF", i, err, len(want))
+				}
+				break
+			}
+			if i >= len(want) || (event{string(e.Name), string(e.Data)}) != want[i] {
+				t.Fatalf("event %d is %q %q; read as a whole, there are %q", i, e.Name, e.Data, want)
+			}
+			if len(keep) > 0 && keep[i/8%len(keep)]>>(i%8)&1 == 1 {
+				r.Keep()
+				kept[i] = e
+			}
+		}
+		for i, e := range kept {
+			if (event{string(e.Name), string(e.Data)}) != want[i] {
+				t.Errorf("event %d, which was kept, became %q %q, want %q", i, e.Name, e.Data, want[i])
+			}
 		}
 	})
 }

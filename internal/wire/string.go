@@ -114,14 +114,16 @@ func UnquoteContent(content []byte) string {
 	if len(content) > len(short) {
 		dst = make([]byte, 0, len(content))
 	}
-	return string(appendUnquoted(dst, content))
+	return string(AppendUnquoted(dst, content))
 }
 
 func needsUnquote(content []byte) bool {
 	return bytes.IndexByte(content, '\\') >= 0 || !utf8.Valid(content)
 }
 
-func appendUnquoted(dst, content []byte) []byte {
+// AppendUnquoted appends what [UnquoteContent] returns. The content may be what
+// follows dst in its array: it is then written over.
+func AppendUnquoted(dst, content []byte) []byte {
 	if !utf8.Valid(content) {
 		content = []byte(string([]rune(string(content))))
 	}

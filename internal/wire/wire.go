@@ -40,7 +40,7 @@ func Members(data []byte, visit func(key, value []byte) error) error {
 		}
 		key := data[start+1 : i-1]
 		if needsUnquote(key) {
-			key = appendUnquoted(nil, key)
+			key = AppendUnquoted(nil, key)
 		}
 		if i = skipSpace(data, i); i >= len(data) {
 			return errShort

@@ -200,6 +200,10 @@ func FuzzStrings(f *testing.F) {
 			if got, ok := wire.Unquote(literal); !ok || got != want {
 				t.Errorf("Unquote(%q) = %q, %v, want %q", literal, got, ok, want)
 			}
+			inPlace := append([]byte("before"), literal[1:len(literal)-1]...)
+			if got := wire.AppendUnquoted(inPlace[:6], inPlace[6:]); string(got) != "before"+want {
+				t.Errorf("AppendUnquoted(%q) over itself = %q, want %q", literal, got, want)
+			}
 		}
 		quoted := wire.AppendString(nil, string(data))
 		var got string
