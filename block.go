@@ -110,13 +110,14 @@ func (b *block) isBlankText() bool {
 	return strings.TrimSpace(wire.UnquoteContent(content)) == ""
 }
 
-// parseBlocks reads content, which is an array of blocks or a string.
+// parseBlocks reads content, which is an array of blocks or a string, and valid
+// JSON.
 func parseBlocks(content []byte) ([]block, error) {
 	if len(content) > 0 && content[0] == '"' {
 		return []block{{raw: textBlock(content), kind: typeText, text: content}}, nil
 	}
 	var blocks []block
-	err := wire.Elements(content, func(value []byte) error {
+	err := wire.KnownElements(content, func(value []byte) error {
 		b, err := parseBlock(value)
 		if err != nil {
 			return fmt.Errorf("content[%d]: %w", len(blocks), err)
@@ -132,12 +133,13 @@ func textBlock(literal []byte) []byte {
 	return append(append([]byte(`{"type":"text","text":`), literal...), '}')
 }
 
+// parseBlock reads a block, which is valid JSON.
 func parseBlock(raw []byte) (block, error) {
 	b := block{raw: raw}
 	if string(raw) == "null" {
 		return b, errors.New("it is a union of which no field is set; set one, such as OfText")
 	}
-	err := wire.Members(raw, func(key, value []byte) error {
+	err := wire.KnownMembers(raw, func(key, value []byte) error {
 		switch string(key) {
 		case "type":
 			b.kind, _ = wire.Unquote(value)

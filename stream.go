@@ -182,8 +182,9 @@ type stream struct {
 	err      error       // io.EOF once the reply is complete
 }
 
-// blockSize is how much of a stream is read at once. A waiting run holds as much.
-const blockSize = 32 << 10
+// blockSize is how much of a stream is read at once, unless more is there. A run that
+// waits in a stream holds as much.
+const blockSize = 16 << 10
 
 // openStream begins to read a response.
 func openStream(response *http.Response) *stream {

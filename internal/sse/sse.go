@@ -29,6 +29,7 @@ type Event struct {
 type Reader struct {
 	src     io.Reader
 	size    int    // of a block, unless a line is long
+	most    int    // that size may become, for a stream that fills its blocks
 	block   []byte // what the source is read into
 	buf     []byte // what was read and not returned, at the end of what the block holds
 	scanned int    // the part of buf that holds no line end
@@ -42,8 +43,8 @@ type Reader struct {
 }
 
 // NewReader returns a reader of the events in src, which reads blocks of size
-// bytes where lines are no longer.
-func NewReader(src io.Reader, size int) *Reader { return &Reader{src: src, size: size} }
+// bytes where lines are no longer, and larger ones from a src that has more at once.
+func NewReader(src io.Reader, size int) *Reader { return &Reader{src: src, size: size, most: 8 * size} }
 
 // Keep makes the event that Next returned last the caller's to keep.
 func (r *Reader) Keep() { r.kept = true }
@@ -222,6 +223,9 @@ func (r *Reader) fill() {
 	start := len(r.buf)
 	n, err := r.src.Read(r.buf[start:cap(r.buf)])
 	r.buf = r.buf[:start+n]
+	if start+n == cap(r.buf) && n > r.size/2 {
+		r.size = min(2*r.size, r.most)
+	}
 	r.hasCR = r.hasCR || bytes.IndexByte(r.buf[start:], '\r') >= 0
 	r.err = err
 }

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math/bits"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -17,7 +18,7 @@ func SkipString(data []byte, i int) (int, error) {
 	if data[i] != '"' {
 		return 0, unexpected(data, i, "a string")
 	}
-	for i = SkipPlain(data, i+1); i < len(data); i = SkipPlain(data, i+1) {
+	for i = skipPlain(data, i+1); i < len(data); i = skipPlain(data, i+1) {
 		switch data[i] {
 		case '"':
 			return i + 1, nil
@@ -33,22 +34,25 @@ func SkipString(data []byte, i int) (int, error) {
 	return 0, errShort
 }
 
+// skipPlain is [SkipPlain] for the many short stretches between escapes.
+func skipPlain(data []byte, i int) int {
+	for ; i+8 <= len(data); i += 8 {
+		if found := special(binary.LittleEndian.Uint64(data[i:])); found != 0 {
+			return i + bits.TrailingZeros64(found)/8
+		}
+	}
+	return SkipPlain(data, i)
+}
+
 // SkipPlain returns the index of the first byte from text[i] on that does not
 // stand for itself in a string literal: a quote, a backslash or a control
 // character. It looks at eight bytes at a time.
 func SkipPlain[T string | []byte](text T, i int) int {
-	const (
-		ones = 0x0101010101010101
-		high = 0x80 * ones
-	)
 	for ; i+8 <= len(text); i += 8 {
 		s := text[i : i+8]
 		w := uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
 			uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
-		quote, slash := w^'"'*ones, w^'\\'*ones
-		// The high bit of each byte that is below a space, or 0; what is set beside
-		// those is above the first of them.
-		if found := ((w - ' '*ones) | (quote - ones) | (slash - ones)) &^ w & high; found != 0 {
+		if found := special(w); found != 0 {
 			return i + bits.TrailingZeros64(found)/8
 		}
 	}
@@ -58,6 +62,17 @@ func SkipPlain[T string | []byte](text T, i int) int {
 		}
 	}
 	return i
+}
+
+// special returns the high bit of the first of eight bytes that does not stand for
+// itself, or 0. What is set beside it is above.
+func special(w uint64) uint64 {
+	const (
+		ones = 0x0101010101010101
+		high = 0x80 * ones
+	)
+	quote, slash := w^'"'*ones, w^'\\'*ones
+	return ((w - ' '*ones) | (quote - ones) | (slash - ones)) &^ w & high
 }
 
 // skipEscape returns the index of the last byte of the escape whose first byte

@@ -189,6 +189,42 @@ func FuzzValid(f *testing.F) {
 	})
 }
 
+// What is known to be valid is visited in the same parts; anything else does no harm.
+func FuzzKnown(f *testing.F) {
+	for _, doc := range documents {
+		f.Add([]byte(doc))
+	}
+	f.Add([]byte(`{"a":"\\\\","b":"\\\"","c":[{"d":"]}\\\\\""},[[]],-1.5e3 , true],"e" : null }`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		type visit func(data []byte, visit func(key, value []byte) error) error
+		elements := func(of func([]byte, func([]byte) error) error) visit {
+			return func(data []byte, visit func(key, value []byte) error) error {
+				return of(data, func(value []byte) error { return visit(nil, value) })
+			}
+		}
+		for name, tt := range map[string]struct{ checked, known visit }{
+			"Members":  {wire.Members, wire.KnownMembers},
+			"Elements": {elements(wire.Elements), elements(wire.KnownElements)},
+		} {
+			record := func(of visit) (parts []string, err error) {
+				err = of(data, func(key, value []byte) error {
+					parts = append(parts, string(key), string(value))
+					return nil
+				})
+				return parts, err
+			}
+			want, err := record(tt.checked)
+			got, knownErr := record(tt.known)
+			if err != nil {
+				continue
+			}
+			if diff := cmp.Diff(want, got); diff != "" || knownErr != nil {
+				t.Errorf("Known%s(%q) failed with %v, or visits other parts (-want +got):\n%s", name, data, knownErr, diff)
+			}
+		}
+	})
+}
+
 func FuzzStrings(f *testing.F) {
 	for _, doc := range documents {
 		f.Add([]byte(doc))
