@@ -116,7 +116,7 @@ func parseBlocks(content []byte) ([]block, error) {
 	if len(content) > 0 && content[0] == '"' {
 		return []block{{raw: textBlock(content), kind: typeText, text: content}}, nil
 	}
-	var blocks []block
+	blocks := make([]block, 0, 2)
 	err := wire.KnownElements(content, func(value []byte) error {
 		b, err := parseBlock(value)
 		if err != nil {
