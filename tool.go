@@ -234,7 +234,7 @@ func (t *Tool) encoded() ([]byte, *schema.Input, error) {
 func (s *sentTool) encode(t *Tool) {
 	d, input, err := t.fitted()
 	if err == nil {
-		s.definition, err = encodeDefinition(d)
+		s.definition, err = encodeDefinition(d, input)
 	}
 	s.schema, s.err = input, err
 }
@@ -327,9 +327,9 @@ func takesBytes[T any]() bool {
 
 // encodeDefinition encodes d with the keys of its schema in a fixed order. It
 // returns an error for a schema that the API would refuse, as it would refuse the
-// whole request.
-func encodeDefinition(d anthropic.BetaToolParam) ([]byte, error) {
-	if _, raw := d.Overrides(); !raw {
+// whole request. A schema that is known, or nil, is not read again.
+func encodeDefinition(d anthropic.BetaToolParam, known *schema.Input) ([]byte, error) {
+	if _, raw := d.Overrides(); !raw && !known.Is(d.InputSchema) {
 		input, err := schema.FromParam(d.InputSchema)
 		if err != nil {
 			return nil, err

@@ -198,7 +198,7 @@ func register(tool anthropic.BetaTool) (*registered, error) {
 		if err != nil {
 			return nil, fmt.Errorf("tool %q: %w", r.name, err)
 		}
-		if r.definition, err = encodeDefinition(definition(r.name, tool.Description(), input.Param())); err != nil {
+		if r.definition, err = encodeDefinition(definition(r.name, tool.Description(), input.Param()), input); err != nil {
 			return nil, fmt.Errorf("tool %q: %w", r.name, err)
 		}
 		r.handler, r.schema = foreignHandler(tool), input.Fair()

@@ -37,7 +37,7 @@ func main() {
 	flag.StringVar(&s.doc, "doc", "", "file whose part between the markers is replaced by the tables; empty: none")
 	flag.IntVar(&s.rounds, "rounds", 3, "rounds, of which the median counts; what takes over 5 seconds is measured once")
 	flag.DurationVar(&s.repeat, "repeat", 400*time.Millisecond, "how long a process repeats short conversations")
-	flag.DurationVar(&s.most, "most", 30*time.Second, "how long a process may take, and six times that for runs at once")
+	flag.DurationVar(&s.most, "most", 20*time.Second, "how long a process may take, and nine times that for runs at once")
 	flag.IntVar(&s.delta, "delta", 24, "bytes of a streamed delta")
 	flag.IntVar(&s.chunk, "chunk", 0, "bytes that the server writes of a stream at once; 0: all")
 	flag.IntVar(&s.runs, "runs", 5000, "conversations at once")
@@ -144,7 +144,8 @@ func (s *settings) turnSection() (section, error) {
 			args = append(args, "-parallel", parts[2])
 			name += fmt.Sprintf(", %s calls each", parts[2])
 		}
-		sec.cases = append(sec.cases, kase{name: name, args: args, peers: s.peers})
+		kind := strings.Join(parts[1:], "x") // the longer ones come later
+		sec.cases = append(sec.cases, kase{name: name, kind: kind, args: args, peers: s.peers})
 	}
 	return sec, nil
 }

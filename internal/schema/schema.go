@@ -4,6 +4,7 @@
 package schema
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -160,6 +161,16 @@ func (s *Input) JSON() json.RawMessage { return s.text }
 // Param is the schema as a parameter of a request. It encodes to JSON, byte for byte.
 func (s *Input) Param() anthropic.BetaToolInputSchemaParam {
 	return param.Override[anthropic.BetaToolInputSchemaParam](s.text)
+}
+
+// Is reports whether p is the schema, as Param returns it. A nil schema is none.
+func (s *Input) Is(p anthropic.BetaToolInputSchemaParam) bool {
+	if s == nil {
+		return false
+	}
+	written, _ := p.Overrides()
+	text, ok := written.(json.RawMessage)
+	return ok && bytes.Equal(text, s.text)
 }
 
 // Read parses input and compares it with the schema. The error is an *Error that lists everything that is wrong.
