@@ -90,10 +90,11 @@ func (r *Runner) manager(ctx context.Context) manager {
 			r.log.started(ctx, call)
 			return true, nil
 		},
-		finished: func(c completion) error {
+		finished: func(c completion) (err error) {
 			call := openOf(c.job)
+			defer func() { err = r.finish(ctx, call, c.result) }() // also if a logger panics
 			r.log.finished(ctx, call, c)
-			return r.finish(ctx, call, c.result)
+			return nil
 		},
 	}
 }

@@ -27,6 +27,7 @@ type job struct {
 	cause    error                   // what it was cancelled for
 	late     time.Time               // when it is left behind; zero: it was not cancelled
 	left     bool                    // it was left behind
+	early    bool                    // it began before run, under the context that is watched
 	unwanted bool                    // nobody waits for its result
 }
 
@@ -78,6 +79,10 @@ type dispatcher struct {
 	aborted error // by a handler: no further job starts
 	lost    error // what interrupted a job that is waited for
 	failed  error // of a callback: no further job starts
+	began   bool  // run has been called
+
+	over    func() error // why the context has ended that jobs began under before run; nil: it has not
+	unwatch func() bool
 
 	wake  chan struct{} // something has ended
 	mu    sync.Mutex
@@ -85,15 +90,34 @@ type dispatcher struct {
 }
 
 func newDispatcher(limit int, m manager) *dispatcher {
-	return &dispatcher{manager: m, limit: limit, wake: make(chan struct{}, 1)}
+	return &dispatcher{
+		manager: m, limit: limit, wake: make(chan struct{}, 1),
+		over: func() error { return nil }, unwatch: func() bool { return true },
+	}
+}
+
+// watch tells the dispatcher of the context under which jobs begin before run,
+// which may be called with another one.
+func (d *dispatcher) watch(ctx context.Context) {
+	d.over = func() error { return context.Cause(ctx) }
+	d.unwatch = context.AfterFunc(ctx, d.poke)
+}
+
+// poke has the dispatcher look at its jobs. It never blocks.
+func (d *dispatcher) poke() {
+	select {
+	case d.wake <- struct{}{}:
+	default: // it is awake
+	}
 }
 
 // run runs jobs beside those that run already, and returns when all have
 // finished or were left behind. When ctx ends or a handler aborts, no further job
 // is started, and the error says why.
 func (d *dispatcher) run(ctx context.Context, jobs []*job) error {
+	defer d.unwatch()
 	defer d.cancel(nil) // of a callback that panics
-	d.waiting = jobs
+	d.waiting, d.began = jobs, true
 	over := ctx.Done()
 	for {
 		d.fill(ctx)
@@ -132,13 +156,16 @@ func (d *dispatcher) fill(ctx context.Context) {
 
 // collect reports what has ended, and leaves behind what is late.
 func (d *dispatcher) collect() {
-	d.mu.Lock()
-	ended := d.ended
-	d.ended = nil
-	d.mu.Unlock()
-	for _, c := range ended {
+	for c, ok := d.next(); ok; c, ok = d.next() {
 		if !c.job.left {
 			d.report(c)
+		}
+	}
+	if cause := d.over(); cause != nil {
+		for _, j := range d.running {
+			if j.early {
+				j.end(cause)
+			}
 		}
 	}
 	now := time.Now()
@@ -147,6 +174,19 @@ func (d *dispatcher) collect() {
 			d.report(completion{job: j, err: &leftError{j.cause}, took: now.Sub(j.begin)})
 		}
 	}
+}
+
+// next returns a completion that was not reported. It is taken by itself: a callback
+// that panics at one leaves the others.
+func (d *dispatcher) next() (completion, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.ended) == 0 {
+		return completion{}, false
+	}
+	c := d.ended[0]
+	d.ended = d.ended[1:]
+	return c, true
 }
 
 // report takes a job out of those that run.
@@ -208,6 +248,7 @@ func everyJob(*job) bool { return true }
 
 // end drops all jobs, and returns when each has finished or was left behind.
 func (d *dispatcher) end() {
+	defer d.unwatch()
 	d.waiting = nil
 	d.drop(everyJob)
 	for len(d.running) > 0 {
@@ -222,7 +263,7 @@ func (d *dispatcher) end() {
 // launch runs a call on a goroutine of its own.
 func (d *dispatcher) launch(ctx context.Context, j *job, p plan) {
 	run, cancel := context.WithCancelCause(ctx)
-	j.begin, j.cancel = time.Now(), cancel
+	j.begin, j.cancel, j.early = time.Now(), cancel, !d.began
 	d.running = append(d.running, j)
 	d.alone = p.exclusive
 	go func() {
@@ -238,15 +279,12 @@ func (d *dispatcher) launch(ctx context.Context, j *job, p plan) {
 	}()
 }
 
-// complete takes note of a handler that has returned. It never blocks.
+// complete takes note of a handler that has returned.
 func (d *dispatcher) complete(c completion) {
 	d.mu.Lock()
 	d.ended = append(d.ended, c)
 	d.mu.Unlock()
-	select {
-	case d.wake <- struct{}{}:
-	default: // it is awake
-	}
+	d.poke()
 }
 
 // perform calls a handler. The result is nil if it was interrupted.
@@ -312,23 +350,6 @@ func within(ctx context.Context, after time.Duration, handler Handler, call *Cal
 		a.err = context.Cause(ctx)
 	}
 	return a.result, a.err
-}
-
-// isContextError reports whether err says no more than that ctx has ended.
-func isContextError(ctx context.Context, err error) bool {
-	return ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx)))
-}
-
-// contextError returns the error of an ended context with its cause, or nil.
-func contextError(ctx context.Context) error {
-	err := ctx.Err()
-	if err == nil {
-		return nil
-	}
-	if cause := context.Cause(ctx); !errors.Is(err, cause) {
-		return fmt.Errorf("toolrunner: %w: %w", err, cause)
-	}
-	return fmt.Errorf("toolrunner: %w", err)
 }
 
 // lineReader reads lines for callers that cannot wait for longer than a context. A

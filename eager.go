@@ -26,6 +26,7 @@ type eager struct {
 
 func (r *Runner) newEager(ctx context.Context) *eager {
 	calls := newDispatcher(r.Params.concurrency(), r.manager(ctx))
+	calls.watch(ctx)
 	return &eager{
 		calls:    calls,
 		fill:     func() { calls.fill(ctx) },

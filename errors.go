@@ -1,6 +1,7 @@
 package toolrunner
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -208,3 +209,20 @@ func (e *leftError) Error() string {
 }
 
 func (e *leftError) Unwrap() error { return e.cause }
+
+// isContextError reports whether err says no more than that ctx has ended.
+func isContextError(ctx context.Context, err error) bool {
+	return ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx)))
+}
+
+// contextError returns the error of an ended context with its cause, or nil.
+func contextError(ctx context.Context) error {
+	err := ctx.Err()
+	if err == nil {
+		return nil
+	}
+	if cause := context.Cause(ctx); !errors.Is(err, cause) {
+		return fmt.Errorf("toolrunner: %w: %w", err, cause)
+	}
+	return fmt.Errorf("toolrunner: %w", err)
+}

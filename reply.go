@@ -86,6 +86,11 @@ func (r *reply) mend(blocks []block, taken func(id string) bool) ([]block, error
 	mended := blocks[:0]
 	seen := make(map[string][]byte) // the tool_use blocks by the id they came with
 	used := make(map[string]bool)
+	for i := range blocks {
+		if b := &blocks[i]; b.isServerUse() { // its result names it, so it keeps its id
+			used[b.use().id] = true
+		}
+	}
 	for _, b := range blocks {
 		if b.kind == typeFallback {
 			clear(seen) // what comes is another attempt

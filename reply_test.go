@@ -46,6 +46,7 @@ func readTestReply(t *testing.T, content string, taken ...string) *reply {
 }
 
 func TestReadReplyMendsWhatTheAPIWouldNotTakeBack(t *testing.T) {
+	const served = `{"type":"server_tool_use","id":"a","name":"web_search","input":{}}`
 	call := func(id, input string) string {
 		return `{"type":"tool_use","id":"` + id + `","name":"pure","input":` + input + `}`
 	}
@@ -67,6 +68,8 @@ func TestReadReplyMendsWhatTheAPIWouldNotTakeBack(t *testing.T) {
 		{name: "null as input (E60)", content: `[` + call("a", `null`) + `]`, want: `[` + callA + `]`, invalid: map[string]string{"a": `null`}, notes: 1},
 		{name: "no input", content: `[{"type":"tool_use","id":"a","name":"pure"}]`, want: `[` + callA + `]`, invalid: map[string]string{"a": ""}, notes: 1},
 		{name: "a renamed call with bad input", content: `[` + call("a:b", `7`) + `]`, want: `[` + call("a_b", `{}`) + `]`, invalid: map[string]string{"a_b": "7"}, notes: 2},
+		{name: "a call goes after the server's of its id", content: `[` + callA + `,` + served + `]`, want: `[` + call("a_2", `{}`) + `,` + served + `]`, notes: 1},
+		{name: "and so behind it", content: `[` + served + `,` + callA + `,` + fallbackOne + `]`, want: `[` + served + `,` + call("a_2", `{}`) + `,` + fallbackOne + `]`, notes: 1},
 		{name: "empty text goes (B018)", content: `[{"type":"text","text":""},` + callA + `]`, want: `[` + callA + `]`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
