@@ -163,7 +163,7 @@ func (s *settings) streamSection() section {
 					args = append(args, "-read")
 				}
 				n, _ := strconv.Atoi(size)
-				sec.cases = append(sec.cases, kase{fmt.Sprintf("%s, %d KB, %s", stream, n>>10, how), stream + how, args, s.peers})
+				sec.cases = append(sec.cases, kase{fmt.Sprintf("%s, %d KB, %s", stream, n>>10, how), stream, args, s.peers})
 			}
 		}
 	}
