@@ -244,14 +244,10 @@ func (m *message) withoutHanging() (message, bool) {
 
 // useIDs returns the ids of all tool uses in a message.
 func (m *message) useIDs() []string {
-	var ids []string
-	if m.role == roleAssistant {
-		blocks, _ := m.blocks() // they were read before
-		for i := range blocks {
-			if b := &blocks[i]; b.kind == typeToolUse || b.isServerUse() {
-				ids = append(ids, b.use().id)
-			}
-		}
+	if m.role != roleAssistant {
+		return nil
 	}
-	return ids
+	blocks, _ := m.blocks() // they were read before
+	d, _ := assistantMessage(*m, blocks)
+	return d.uses
 }
