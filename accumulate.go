@@ -37,13 +37,13 @@ type streamedBlock struct {
 	text, thinking, signature, input pieces
 
 	lists   map[string][][]byte
-	replace object
+	replace wire.Object
 }
 
 // accumulator puts a reply together.
 type accumulator struct {
-	message    object
-	usage      object
+	message    wire.Object
+	usage      wire.Object
 	blocks     []*streamedBlock // in order of index
 	model      []byte           // of the model that a fallback went to
 	stopReason bool             // one has come
@@ -81,25 +81,25 @@ func (a *accumulator) add(e *streamEvent) error {
 }
 
 func (a *accumulator) startMessage(data []byte) error {
-	message, err := readObject(bytes.Clone(data))
+	message, err := wire.ReadObject(bytes.Clone(data))
 	if err != nil {
 		return err
 	}
 	if a.message != nil {
-		if string(a.message.get("id")) != string(message.get("id")) {
+		if string(a.message.Get("id")) != string(message.Get("id")) {
 			return errors.New("a second message begins")
 		}
 		return nil // some proxies send it twice
 	}
 	a.message = message
-	if usage := message.get("usage"); len(usage) > 0 && usage[0] == '{' {
-		a.usage, err = readObject(usage)
+	if usage := message.Get("usage"); len(usage) > 0 && usage[0] == '{' {
+		a.usage, err = wire.ReadObject(usage)
 	}
 	return err
 }
 
 func (a *accumulator) changeMessage(e *streamEvent) error {
-	for _, change := range [][]byte{e.delta, e.rest.appendTo(nil)} {
+	for _, change := range [][]byte{e.delta, e.rest.AppendTo(nil)} {
 		if len(change) == 0 || change[0] != '{' {
 			continue
 		}
@@ -110,7 +110,7 @@ func (a *accumulator) changeMessage(e *streamEvent) error {
 				}
 				a.stopReason = a.stopReason || string(value) != "null"
 			}
-			a.message.set(string(key), bytes.Clone(value))
+			a.message.Set(string(key), bytes.Clone(value))
 			return nil
 		})
 		if err != nil {
@@ -121,13 +121,13 @@ func (a *accumulator) changeMessage(e *streamEvent) error {
 		return nil
 	}
 	return wire.Members(e.usage, func(key, value []byte) error {
-		a.usage.set(string(key), bytes.Clone(value))
+		a.usage.Set(string(key), bytes.Clone(value))
 		return nil
 	})
 }
 
 func (a *accumulator) startBlock(index int, start []byte) error {
-	b := &streamedBlock{index: index, start: bytes.Clone(start), kind: objectMember(start, "type")}
+	b := &streamedBlock{index: index, start: bytes.Clone(start), kind: wire.ObjectMember(start, "type")}
 	if b.kind == "" {
 		return errors.New("it has no content block with a type")
 	}
@@ -139,7 +139,7 @@ func (a *accumulator) startBlock(index int, start []byte) error {
 	if b.kind == typeFallback {
 		return wire.Members(start, func(key, value []byte) error {
 			if string(key) == "to" && len(value) > 0 && value[0] == '{' {
-				if model := stringMember(value, "model"); model != "" {
+				if model := wire.StringMember(value, "model"); model != "" {
 					a.model = wire.AppendString(nil, model)
 				}
 			}
@@ -184,7 +184,7 @@ func (a *accumulator) grow(e *streamEvent) error {
 	case "compaction_delta":
 		return wire.Members(e.delta, func(key, value []byte) error {
 			if string(key) != "type" {
-				b.replace.set(string(key), bytes.Clone(value))
+				b.replace.Set(string(key), bytes.Clone(value))
 			}
 			return nil
 		})
@@ -260,7 +260,7 @@ func (b *streamedBlock) size() int {
 			size += len(value) + 1
 		}
 	}
-	return size + b.replace.size()
+	return size + b.replace.Size()
 }
 
 // appendTo appends the finished block. One without deltas stays as it came.
@@ -269,36 +269,36 @@ func (b *streamedBlock) appendTo(dst []byte) []byte {
 	if b.text.size+b.thinking.size+b.signature.size+b.input.size == 0 && b.lists == nil && b.replace == nil {
 		return append(dst, b.start...)
 	}
-	o, _ := readObject(b.start) // it was walked over when it came
+	o, _ := wire.ReadObject(b.start) // it was walked over when it came
 	place := func(key string) {
-		if b.grown(key).size > 0 && o.get(key) == nil {
-			o = append(o, member{key, nil})
+		if b.grown(key).size > 0 && o.Get(key) == nil {
+			o = append(o, wire.Member{Key: key})
 		}
 	}
 	place("text")
 	place("thinking")
 	place("signature")
 	for name, values := range b.lists {
-		o.set(name, appendList(o.get(name), values))
+		o.Set(name, appendList(o.Get(name), values))
 	}
 	place("input")
 	for _, m := range b.replace {
-		o.set(m.key, m.value)
+		o.Set(m.Key, m.Value)
 	}
-	return o.appendWith(dst, b.appendMember)
+	return o.AppendWith(dst, b.appendMember)
 }
 
 // appendMember appends the value of a member: that of the start event and what
 // deltas added, unless m was replaced.
-func (b *streamedBlock) appendMember(dst []byte, m member) []byte {
-	grown := b.grown(m.key)
-	if replaced := b.replace.get(m.key); grown.size == 0 || replaced != nil && string(replaced) != "null" {
-		return append(dst, m.value...)
+func (b *streamedBlock) appendMember(dst []byte, m wire.Member) []byte {
+	grown := b.grown(m.Key)
+	if replaced := b.replace.Get(m.Key); grown.size == 0 || replaced != nil && string(replaced) != "null" {
+		return append(dst, m.Value...)
 	}
-	if m.key == "input" {
+	if m.Key == "input" {
 		return appendInput(dst, grown)
 	}
-	before, _ := wire.Content(m.value)
+	before, _ := wire.Content(m.Value)
 	return append(grown.appendTo(append(append(dst, '"'), before...)), '"')
 }
 
@@ -343,24 +343,24 @@ func (a *accumulator) finish() ([]byte, error) {
 	if a.unreadable != nil {
 		return nil, a.unreadable
 	}
-	if len(a.blocks) > 0 && a.message.get("content") == nil {
-		a.message = append(a.message, member{"content", nil})
+	if len(a.blocks) > 0 && a.message.Get("content") == nil {
+		a.message = append(a.message, wire.Member{Key: "content"})
 	}
 	if a.usage != nil {
-		a.message.set("usage", a.usage.appendTo(nil))
+		a.message.Set("usage", a.usage.AppendTo(nil))
 	}
 	if a.model != nil {
-		a.message.set("model", a.model)
+		a.message.Set("model", a.model)
 	}
-	size := a.message.size()
+	size := a.message.Size()
 	for _, b := range a.blocks {
 		size += b.size() + 1
 	}
-	return a.message.appendWith(make([]byte, 0, size), func(dst []byte, m member) []byte {
-		if m.key == "content" && len(a.blocks) > 0 {
+	return a.message.AppendWith(make([]byte, 0, size), func(dst []byte, m wire.Member) []byte {
+		if m.Key == "content" && len(a.blocks) > 0 {
 			return a.appendContent(dst)
 		}
-		return append(dst, m.value...)
+		return append(dst, m.Value...)
 	}), nil
 }
 

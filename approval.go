@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
+
+	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
 // A call that is about to run reaches an approver; a decision leaves it.
@@ -103,7 +105,7 @@ func (d Decision) check(use toolUse) error {
 		}
 	}
 	if d.kind == allowInput {
-		if _, err := readObject(d.input); err != nil {
+		if _, err := wire.ReadObject(d.input); err != nil {
 			return fmt.Errorf("its input is not a JSON object: %w: %.200q", err, d.input)
 		}
 	}

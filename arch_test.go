@@ -20,7 +20,7 @@ import (
 // A concept that needs more than one file has them all on its line.
 var concepts = [][]string{
 	{"errors.go"},
-	{"object.go"},
+	{"encode.go"},
 	{"block.go"},
 	{"call.go"},
 	{"output.go"},

@@ -156,7 +156,7 @@ func parseBlock(raw []byte) (block, error) {
 		case "tool_use_id":
 			b.toolUseID, _ = wire.Unquote(value)
 		case "caller":
-			b.callerID = objectMember(value, "tool_id")
+			b.callerID = wire.ObjectMember(value, "tool_id")
 		}
 		return nil
 	})
@@ -175,7 +175,7 @@ func parseBlock(raw []byte) (block, error) {
 // appendChange appends what a tool_addition or tool_removal block does to a
 // client tool.
 func appendChange(changes []toolChange, raw []byte) []toolChange {
-	c := toolChange{add: objectMember(raw, "type") == typeToolAddition}
+	c := toolChange{add: wire.ObjectMember(raw, "type") == typeToolAddition}
 	_ = wire.Members(raw, func(key, value []byte) error {
 		if string(key) == "tool" {
 			c.name = changedTool(value)
@@ -208,14 +208,14 @@ func compactedChanges(raw []byte) []toolChange {
 // changedTool returns the name of the client tool that a tool_addition or
 // tool_removal is about, or "" for tools that run at the server.
 func changedTool(tool []byte) string {
-	switch objectMember(tool, "type") {
+	switch wire.ObjectMember(tool, "type") {
 	case "tool_reference":
-		return objectMember(tool, "name")
+		return wire.ObjectMember(tool, "name")
 	case "tool_definition":
 		var name string
 		_ = wire.Members(tool, func(key, value []byte) error {
 			if string(key) == "definition" {
-				name = objectMember(value, "name")
+				name = wire.ObjectMember(value, "name")
 			}
 			return nil
 		})

@@ -30,7 +30,7 @@ func withoutBreakpoints(value []byte, n *int) []byte {
 		})
 		return append(out, ']')
 	case '{':
-		var o object
+		var o wire.Object
 		_ = wire.Members(value, func(key, value []byte) error {
 			switch string(key) {
 			case cacheControl:
@@ -41,10 +41,10 @@ func withoutBreakpoints(value []byte, n *int) []byte {
 			case "content", "source", "tool", "definition":
 				value = withoutBreakpoints(value, n)
 			}
-			o = append(o, member{string(key), value})
+			o = append(o, wire.Member{Key: string(key), Value: value})
 			return nil
 		})
-		return o.appendTo(nil)
+		return o.AppendTo(nil)
 	}
 	return value
 }

@@ -242,7 +242,7 @@ func readResult(block []byte) *Result {
 	_ = wire.Elements(content, func(value []byte) error {
 		var c anthropic.BetaToolResultBlockParamContentUnion
 		if err := c.UnmarshalJSON(value); err == nil {
-			if data, err := c.MarshalJSON(); err == nil && sameJSON(data, value) {
+			if data, err := c.MarshalJSON(); err == nil && wire.Same(data, value) {
 				r.Content = append(r.Content, c)
 				return nil
 			}

@@ -155,7 +155,7 @@ func (r *reply) isSummary() bool {
 		return false
 	}
 	for _, b := range blocks {
-		if b.kind == typeCompaction && stringMember(b.raw, "content") != "" {
+		if b.kind == typeCompaction && wire.StringMember(b.raw, "content") != "" {
 			return true
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
 // What is read in one go is what the walk over the event's members reads.
@@ -73,5 +75,5 @@ func diffEvents(want, got streamEvent) string {
 	if reflect.DeepEqual(want, got) {
 		return ""
 	}
-	return cmp.Diff(want, got, cmp.AllowUnexported(streamEvent{}, deltaHead{}, member{}))
+	return cmp.Diff(want, got, cmp.AllowUnexported(streamEvent{}, deltaHead{}, wire.Member{}))
 }

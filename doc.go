@@ -69,7 +69,7 @@
 // Each file holds one concept, in the order in which data meets them:
 //
 //	errors.go        what to branch on, and what to inspect
-//	object.go        JSON objects as lists of members
+//	encode.go        MarshalJSON without panics of the caller
 //	block.go         content blocks as they came
 //	call.go          what the model asks, and what it gets back
 //	output.go        what a typed tool returns, as a result

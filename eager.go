@@ -63,7 +63,7 @@ func (g *eager) handled(s *stream) {
 		}
 		g.movedOn()
 	case eventMessageDelta:
-		reason, _ := wire.Unquote(s.acc.message.get("stop_reason"))
+		reason, _ := wire.Unquote(s.acc.message.Get("stop_reason"))
 		if ruleFor(anthropic.BetaStopReason(reason)).after == runCalls {
 			g.movedOn()
 		}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
+
+	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
 // check checks what must hold whenever the caller has control.
@@ -25,10 +27,10 @@ func (d *drive) check() error {
 	view := d.loop.view()
 	shown := decodeMessages(view)
 	for i, m := range view {
-		if again, err := encodeParam(shown[i]); err != nil || !sameJSON(again, m.raw) {
+		if again, err := encodeParam(shown[i]); err != nil || !wire.Same(again, m.raw) {
 			return fmt.Errorf("message %s is shown as %s (%w)", m.raw, again, err)
 		}
-		if again, err := json.Marshal(shown[i]); err != nil || !sameJSON(again, m.raw) {
+		if again, err := json.Marshal(shown[i]); err != nil || !wire.Same(again, m.raw) {
 			return fmt.Errorf("message %s is encoded by the SDK as %s (%w)", m.raw, again, err)
 		}
 	}

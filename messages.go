@@ -9,6 +9,8 @@ import (
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/packages/param"
+
+	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
 // Messages cross here between the SDK's values and their encoded form.
@@ -105,7 +107,7 @@ func (m *message) param() anthropic.BetaMessageParam {
 	default:
 		_ = p.UnmarshalJSON(m.raw) // where it fails, the comparison does
 	}
-	if data, err := encodeParam(p); err == nil && sameJSON(data, m.raw) {
+	if data, err := encodeParam(p); err == nil && wire.Same(data, m.raw) {
 		return p
 	}
 	return param.Override[anthropic.BetaMessageParam](json.RawMessage(bytes.Clone(m.raw)))
@@ -126,7 +128,7 @@ func (b *block) param() anthropic.BetaContentBlockParamUnion {
 		if p.OfToolUse != nil {
 			p.OfToolUse.Input = json.RawMessage(bytes.Clone(b.input)) // exact, where any would round numbers
 		}
-		if data, err := p.MarshalJSON(); err == nil && sameJSON(data, b.raw) {
+		if data, err := p.MarshalJSON(); err == nil && wire.Same(data, b.raw) {
 			return p
 		}
 	}

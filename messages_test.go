@@ -1,6 +1,7 @@
 package toolrunner
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -8,6 +9,8 @@ import (
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
 // assistantBlocks are samples of all blocks that a reply may hold, as the API
@@ -70,11 +73,11 @@ func roundTrip(t *testing.T, role, raw string) {
 	for range 3 {
 		p := m.param()
 		encoded, err := json.Marshal(p)
-		if err != nil || !sameJSON(encoded, first.raw) {
+		if err != nil || !wire.Same(encoded, first.raw) {
 			t.Fatalf("the SDK encodes it as %s (%v), want %s", encoded, err, first.raw)
 		}
 		back, err := encodeParam(p)
-		if err != nil || !sameJSON(back, first.raw) {
+		if err != nil || !wire.Same(back, first.raw) {
 			t.Fatalf("it comes back as %s (%v), want %s", back, err, first.raw)
 		}
 		again, _, err := readMessage(back)
@@ -148,8 +151,10 @@ func blocksOf(t *testing.T, l *loop) [][]any {
 		}
 		values := []any{m.role}
 		for _, b := range blocks {
-			v, err := decodeAny(b.raw)
-			if err != nil {
+			var v any
+			d := json.NewDecoder(bytes.NewReader(b.raw))
+			d.UseNumber()
+			if err := d.Decode(&v); err != nil {
 				t.Fatal(err)
 			}
 			if o, ok := v.(map[string]any); ok {
@@ -179,7 +184,7 @@ func TestEncodeMessageKeepsRawBytes(t *testing.T) {
 	typed := anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("<x>"), rawBlock([]byte(`{"type":"hologram", "d":"<"}`)))
 	m, _, err := encodeMessage(typed)
 	want, sdkErr := typed.MarshalJSON()
-	if err != nil || sdkErr != nil || !sameJSON(m.raw, want) {
+	if err != nil || sdkErr != nil || !wire.Same(m.raw, want) {
 		t.Errorf("message = %s (%v), want %s (%v)", m.raw, err, want, sdkErr)
 	}
 }

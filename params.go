@@ -181,7 +181,7 @@ func (p *Params) breakpoints(own []*registered) int {
 	for _, tool := range p.Tools {
 		if definition, err := encodeTool(tool); err == nil {
 			n += countBreakpoints(definition)
-			given[stringMember(definition, "name")] = true
+			given[wire.StringMember(definition, "name")] = true
 		}
 	}
 	for _, tool := range own {

@@ -45,7 +45,7 @@ func readReply(raw []byte, taken func(id string) bool) (*reply, error) {
 		case "usage":
 			r.usage = value
 		case "container":
-			r.container = objectMember(value, "id")
+			r.container = wire.ObjectMember(value, "id")
 		}
 		return nil
 	})
@@ -65,7 +65,7 @@ func readReply(raw []byte, taken func(id string) bool) (*reply, error) {
 	}
 	if len(r.notes) > 0 {
 		m = joinMessage(roleAssistant, rawsOf(blocks))
-		r.raw = setMember(raw, "content", m.content())
+		r.raw = wire.SetMember(raw, "content", m.content())
 	}
 	said := false
 	r.message, said = assistantMessage(m, blocks)
@@ -133,7 +133,7 @@ func (r *reply) mendID(b block, id string, taken func(id string) bool) block {
 	}
 	r.note("the id %q of a tool_use block is taken or illegal; it became %q", id, fresh)
 	b.id = wire.AppendString(nil, fresh)
-	b.raw = setMember(b.raw, "id", b.id)
+	b.raw = wire.SetMember(b.raw, "id", b.id)
 	return b
 }
 
@@ -154,7 +154,7 @@ func (r *reply) mendInput(b block) block {
 		raw = slices.Concat(raw[:len(raw)-1], []byte(`,"input":{}}`))
 	}
 	b.input = []byte("{}")
-	b.raw = setMember(raw, "input", b.input)
+	b.raw = wire.SetMember(raw, "input", b.input)
 	return b
 }
 
@@ -172,7 +172,7 @@ func (r *reply) mendName(b block) block {
 	}
 	r.note("the name %q of the call %q is illegal; it became %q", b.name, id, name)
 	b.name = name
-	b.raw = setMember(b.raw, "name", wire.AppendString(nil, name))
+	b.raw = wire.SetMember(b.raw, "name", wire.AppendString(nil, name))
 	return b
 }
 

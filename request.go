@@ -145,7 +145,7 @@ func (r *request) appendTools(given []anthropic.BetaToolUnionParam, own definiti
 		if err != nil {
 			return fmt.Errorf("Params.Tools[%d]: %w", i, err)
 		}
-		name := stringMember(definition, "name")
+		name := wire.StringMember(definition, "name")
 		if names[name] {
 			return fmt.Errorf("Params.Tools[%d]: the name %q is taken by an earlier tool; names must be unique", i, name)
 		}
@@ -218,7 +218,7 @@ func trimEnd(m message) []byte {
 		case "":
 			blocks = blocks[:last]
 		default:
-			blocks[last].raw = setMember(blocks[last].raw, "text", wire.AppendString(nil, kept))
+			blocks[last].raw = wire.SetMember(blocks[last].raw, "text", wire.AppendString(nil, kept))
 			return trimmedMessage(m, blocks, true)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/packages/param"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
 // bodyOf returns the body of a request.
@@ -94,7 +96,7 @@ func TestBodiesEqualThoseOfTheSDK(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !sameJSON(got, want) {
+			if !wire.Same(got, want) {
 				t.Errorf("body = %s\nwant  %s", got, want)
 			}
 			if again := bodyOf(t, p, requestState{messages: encodedMessages(t, messages...)}); string(again) != string(got) {
@@ -120,7 +122,7 @@ func TestOnlyTheSpaceAtTheEndIsTrimmed(t *testing.T) {
 			messages := encodedMessages(t, rawMessages(`{"role":"user","content":"hi "}`, `{"role":"assistant","content":`+tt.content+`}`)...)
 			before := texts(messages)
 			want := `[{"role":"user","content":"hi "},{"role":"assistant","content":` + tt.want + `}]`
-			if got := memberOf(t, bodyOf(t, minimal(), requestState{messages: messages}), "messages"); got != want && (tt.content != tt.want || !sameJSON([]byte(got), []byte(want))) {
+			if got := memberOf(t, bodyOf(t, minimal(), requestState{messages: messages}), "messages"); got != want && (tt.content != tt.want || !wire.Same([]byte(got), []byte(want))) {
 				t.Errorf("messages = %s, want %s", got, want)
 			}
 			if diff := cmp.Diff(before, texts(messages)); diff != "" {
@@ -162,7 +164,7 @@ func TestContainersAreAdoptedUnlessOneWasChosen(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := memberOf(t, bodyOf(t, p, requestState{messages: encodedMessages(t, rawMessage(`{"role":"user","content":"hi"}`)), container: tt.id}), "container")
-			if got != tt.want && !sameJSON([]byte(got), []byte(tt.want)) {
+			if got != tt.want && !wire.Same([]byte(got), []byte(tt.want)) {
 				t.Errorf("container = %s, want %s", got, tt.want)
 			}
 			if after, err := p.MarshalJSON(); err != nil || string(after) != string(before) {

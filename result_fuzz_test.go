@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
+
+	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
 // Results of text are written without the SDK's encoder; what it makes of them
@@ -28,7 +30,7 @@ func FuzzResult(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := result.encode(toolUse{id: id, toolset: toolset}); !sameJSON(got, want) {
+		if got := result.encode(toolUse{id: id, toolset: toolset}); !wire.Same(got, want) {
 			t.Errorf("encode() = %s\nthe SDK has %s", got, want)
 		}
 	})

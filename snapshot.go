@@ -299,9 +299,9 @@ func (c *savedCall) encode() []byte {
 	w := &recordWriter{}
 	w.out, w.err = json.Marshal(head) // strings, numbers and booleans: it cannot fail
 	w.out = w.out[:len(w.out)-1]
-	for _, m := range []member{{"input", c.Input}, {"result", c.Result}, {"use", c.Use}} {
-		if m.value != nil {
-			w.member(m.key, m.value)
+	for _, m := range []wire.Member{{Key: "input", Value: c.Input}, {Key: "result", Value: c.Result}, {Key: "use", Value: c.Use}} {
+		if m.Value != nil {
+			w.member(m.Key, m.Value)
 		}
 	}
 	return append(w.out, '}')

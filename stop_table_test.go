@@ -15,6 +15,8 @@ import (
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
 // stopReasons says for each stop reason of the SDK what follows it (E1 to E11).
@@ -146,7 +148,7 @@ var (
 
 func TestAccumulatorKnowsEachDelta(t *testing.T) {
 	for delta, kind := range streamDeltas {
-		a := &accumulator{message: object{}, blocks: []*streamedBlock{{kind: kind, start: []byte(`{"type":"` + kind + `"}`)}}}
+		a := &accumulator{message: wire.Object{}, blocks: []*streamedBlock{{kind: kind, start: []byte(`{"type":"` + kind + `"}`)}}}
 		err := a.add(&streamEvent{kind: eventBlockDelta, deltaKind: delta, delta: []byte(`{"type":"` + delta + `"}`)})
 		if err != nil || a.unreadable != nil {
 			t.Errorf("%s: %v, %v", delta, err, a.unreadable)

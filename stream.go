@@ -53,7 +53,7 @@ type streamEvent struct {
 	index int
 
 	message, block, delta, usage []byte
-	rest                         object // other members
+	rest                         wire.Object // other members
 
 	deltaKind string
 	content   []byte // what a delta of a known kind adds, as the inside of a string literal
@@ -93,7 +93,7 @@ func (e *streamEvent) walk(name, data []byte) error {
 			e.usage = value
 		case "error": // see apiError
 		default:
-			e.rest = append(e.rest, member{string(key), value})
+			e.rest = append(e.rest, wire.Member{Key: string(key), Value: value})
 		}
 		return nil
 	})

@@ -5,6 +5,8 @@ import (
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/packages/param"
+
+	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
 // The system prompt is encoded again whenever it has changed, in place too, and
@@ -43,7 +45,7 @@ func TestSystemPromptGoesOutAsItIsNow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if system := memberOf(t, got, "system"); !sameJSON([]byte(system), []byte(memberOf(t, want, "system"))) {
+		if system := memberOf(t, got, "system"); !wire.Same([]byte(system), []byte(memberOf(t, want, "system"))) {
 			t.Errorf("%s: the body has the system prompt %s, want that of %s", step.name, system, want)
 		}
 	}

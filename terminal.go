@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf16"
+
+	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
 // A call reaches a person at a terminal; their decision leaves it.
@@ -87,7 +89,7 @@ func parseAnswer(line string) (d Decision, complaint string) {
 			return Suspend(), ""
 		}
 	case "e", "edit":
-		if _, err := readObject([]byte(rest)); err != nil {
+		if _, err := wire.ReadObject([]byte(rest)); err != nil {
 			return d, fmt.Sprintf("That is not a JSON object: %s.", printable(err.Error()))
 		}
 		return AllowInput(json.RawMessage(rest)), ""

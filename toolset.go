@@ -131,7 +131,7 @@ func (s *toolset) drop(name string) {
 
 // addDefinition queues a definition that nothing here runs.
 func (s *toolset) addDefinition(definition []byte) {
-	name := stringMember(definition, "name") // an mcp_toolset has none and takes nothing over
+	name := wire.StringMember(definition, "name") // an mcp_toolset has none and takes nothing over
 	if name != "" {
 		s.drop(name)
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
 // namedTool is a tool that is not ours.
@@ -72,7 +74,7 @@ func TestDefinitionsAreEncodedInAStableOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := `{"input_schema":` + string(want) + `,"name":"a"}`; !sameJSON([]byte(first), []byte(got)) {
+	if got := `{"input_schema":` + string(want) + `,"name":"a"}`; !wire.Same([]byte(first), []byte(got)) {
 		t.Errorf("definition = %s, want %s", first, got)
 	}
 	if len(schema.ExtraFields) != 8 {
@@ -86,7 +88,7 @@ func TestDefinitionsAlwaysHaveProperties(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := string(r.definition), `{"input_schema":{"properties":{},"type":"object"},"name":"a"}`; !sameJSON([]byte(got), []byte(want)) {
+	if got, want := string(r.definition), `{"input_schema":{"properties":{},"type":"object"},"name":"a"}`; !wire.Same([]byte(got), []byte(want)) {
 		t.Errorf("definition = %s, want %s", got, want)
 	}
 }

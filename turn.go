@@ -71,7 +71,7 @@ func (t *Turn) Text() string {
 
 // textSoFar returns the text of a text block that grows.
 func (b *streamedBlock) textSoFar() string {
-	return stringMember(b.start, "text") + wire.UnquoteContent(b.text.join())
+	return wire.StringMember(b.start, "text") + wire.UnquoteContent(b.text.join())
 }
 
 // Calls returns the calls of client tools that the runner answers, in the order
@@ -243,7 +243,7 @@ func (t *Turn) makes(callID string) bool {
 		return false
 	}
 	if t.stream != nil && slices.ContainsFunc(t.stream.acc.blocks, func(b *streamedBlock) bool {
-		return b.kind == typeToolUse && stringMember(b.start, "id") == callID
+		return b.kind == typeToolUse && wire.StringMember(b.start, "id") == callID
 	}) {
 		return true
 	}

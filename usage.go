@@ -61,7 +61,7 @@ func (u *Usage) addCompactions(object []byte) {
 			return nil
 		}
 		return wire.Elements(value, func(iteration []byte) error {
-			if objectMember(iteration, "type") == typeCompaction {
+			if wire.ObjectMember(iteration, "type") == typeCompaction {
 				u.addTokens(iteration)
 			}
 			return nil
