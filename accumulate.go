@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolrunner/toolrunner/internal/history"
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
@@ -136,7 +137,7 @@ func (a *accumulator) startBlock(index int, start []byte) error {
 		return fmt.Errorf("content block %d begins twice", index)
 	}
 	a.blocks = slices.Insert(a.blocks, at, b)
-	if b.kind == typeFallback {
+	if b.kind == history.TypeFallback {
 		return wire.Members(start, func(key, value []byte) error {
 			if string(key) == "to" && len(value) > 0 && value[0] == '{' {
 				if model := wire.StringMember(value, "model"); model != "" {
@@ -169,7 +170,7 @@ func (a *accumulator) grow(e *streamEvent) error {
 	}
 	switch e.deltaKind {
 	case "text_delta":
-		return b.add(&b.text, e, typeText)
+		return b.add(&b.text, e, history.TypeText)
 	case "thinking_delta":
 		return b.add(&b.thinking, e, typeThinking)
 	case "signature_delta":
@@ -180,7 +181,7 @@ func (a *accumulator) grow(e *streamEvent) error {
 		}
 		b.input.add(e.content)
 	case "citations_delta":
-		return b.addTo("citations", e.delta, "citation", typeText)
+		return b.addTo("citations", e.delta, "citation", history.TypeText)
 	case "compaction_delta":
 		return wire.Members(e.delta, func(key, value []byte) error {
 			if string(key) != "type" {
@@ -199,7 +200,7 @@ const typeThinking = "thinking"
 // isKnownKind reports whether the deltas of a type of block are known.
 func isKnownKind(kind string) bool {
 	switch kind {
-	case typeText, typeThinking, "redacted_thinking", typeToolUse, "server_tool_use", "mcp_tool_use":
+	case history.TypeText, typeThinking, "redacted_thinking", history.TypeToolUse, "server_tool_use", "mcp_tool_use":
 		return true
 	}
 	return false

@@ -1,6 +1,10 @@
 package toolrunner
 
-import "context"
+import (
+	"context"
+
+	"github.com/toolrunner/toolrunner/internal/history"
+)
 
 // A step that runs calls reaches this file; the loop gets their results.
 
@@ -35,7 +39,7 @@ func (r *Runner) handOut(calls []*openCall) (results []*Result, done bool, err e
 	}
 	results = make([]*Result, len(calls))
 	for i, call := range calls {
-		r.loop.hand(call.use.id, &results[i])
+		r.loop.hand(call.use.ID, &results[i])
 	}
 	return results, true, nil
 }
@@ -125,7 +129,7 @@ func (r *Runner) prepareCall(ctx context.Context, call *openCall, public *Call) 
 		return plan{}, false
 	case tool == nil:
 		r.log.notFound(ctx, call, available)
-		r.answer(call, notFound(call.use))
+		r.answer(call, ErrorResult(history.NotFound(call.use)))
 		return plan{}, false
 	}
 	input, read, err := r.fitted(tool, public.Input)
@@ -149,7 +153,7 @@ func (r *Runner) lookup(call *openCall, public *Call) (tool *registered, availab
 	defer r.mu.Unlock()
 	public.Input, public.decided = call.input(), call.decided
 	if tool = r.toolOf(call); tool == nil {
-		available = r.loop.tools.names(r.loop.history.changes, r.loop.queue.changes)
+		available = r.loop.tools.names(r.loop.history.Changes, r.loop.queue.Changes)
 	}
 	return tool, available, call.state == callWaiting
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
+	"github.com/toolrunner/toolrunner/internal/history"
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
@@ -94,12 +95,12 @@ func (d Decision) String() string {
 }
 
 // check says why the decision cannot be made on a call of use.
-func (d Decision) check(use toolUse) error {
+func (d Decision) check(use history.Use) error {
 	if m := d.made; m != nil {
-		if m.name != use.name {
-			return fmt.Errorf("it was made on a call of the tool %q, and this is one of %q", m.name, use.name)
+		if m.name != use.Name {
+			return fmt.Errorf("it was made on a call of the tool %q, and this is one of %q", m.name, use.Name)
 		}
-		made, has := plainInput(m.input), plainInput(use.written())
+		made, has := plainInput(m.input), plainInput(use.Written())
 		if from := difference(made, has); !bytes.Equal(made, has) {
 			return fmt.Errorf("it was made on another input, which differs from byte %d on: there it has %.200q, and this call has %.200q", from, made[from:], has[from:])
 		}

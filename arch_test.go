@@ -20,8 +20,6 @@ import (
 // A concept that needs more than one file has them all on its line.
 var concepts = [][]string{
 	{"errors.go"},
-	{"encode.go"},
-	{"block.go"},
 	{"call.go"},
 	{"output.go"},
 	{"oneof.go"},
@@ -30,10 +28,8 @@ var concepts = [][]string{
 	{"middleware.go"},
 	{"approval.go", "terminal.go"},
 	{"toolset.go"},
-	{"breakpoints.go", "draft.go", "history.go", "messages.go"},
 	{"stop.go"},
 	{"usage.go", "limits.go"},
-	{"reply.go"},
 	{"compact.go"},
 	{"opencall.go", "loop.go", "followup.go", "takeover.go", "compacting.go", "limiting.go", "snapshot.go", "seal.go", "restore.go"},
 	{"checkpoint.go"},
@@ -128,6 +124,25 @@ func TestRootAndInternalImportOnlyWhatEveryUserNeeds(t *testing.T) {
 			if imported := strings.Trim(spec.Path.Value, "\"`"); !allowedInCore(imported) {
 				t.Errorf("%s imports %s: the root package and internal import the standard library, internal and %s",
 					tree.fset.Position(spec.Pos()), imported, strings.Join(dependencies, ", "))
+			}
+		}
+	}
+}
+
+// The history is below everything that decides or sends.
+func TestHistoryImportsOnlyWireTheSDKAndTheStandardLibrary(t *testing.T) {
+	const dir = "internal/history"
+	tree := parseTree(t)
+	files := tree.below(func(d string) bool { return d == dir })
+	if len(files) == 0 {
+		t.Fatalf("%s holds no files", dir)
+	}
+	for _, file := range files {
+		for _, spec := range file.syntax.Imports {
+			imported := strings.Trim(spec.Path.Value, "\"`")
+			if strings.HasPrefix(imported, modulePath) && imported != modulePath+"/internal/wire" {
+				t.Errorf("%s imports %s: of this module, %s imports internal/wire alone",
+					tree.fset.Position(spec.Pos()), imported, dir)
 			}
 		}
 	}

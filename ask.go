@@ -54,7 +54,7 @@ func (r *Runner) decide(callID string, d Decision) error {
 		if err != nil {
 			return fail("%v", err)
 		}
-		if own, _, err := r.fitted(tool, call.use.written()); err == nil && sameInput(input, own) {
+		if own, _, err := r.fitted(tool, call.use.Written()); err == nil && sameInput(input, own) {
 			d.kind = allow
 		}
 	}
@@ -74,7 +74,7 @@ func namesOf(calls []*openCall) string {
 		if i > 0 {
 			names = append(names, ", "...)
 		}
-		names = fmt.Appendf(names, "%q of %s", call.use.id, call.use.name)
+		names = fmt.Appendf(names, "%q of %s", call.use.ID, call.use.Name)
 	}
 	return string(names)
 }
@@ -112,10 +112,10 @@ func (r *Runner) fitted(tool *registered, input []byte) ([]byte, *schema.Documen
 
 // toolOf returns the tool that answers a call, or nil. The lock is held.
 func (r *Runner) toolOf(call *openCall) *registered {
-	if call.use.toolset != "" {
+	if call.use.Toolset != "" {
 		return nil
 	}
-	return r.loop.lookup(call.use.name)
+	return r.loop.lookup(call.use.Name)
 }
 
 // ask has each call that can run decided on before any of them does.
@@ -158,12 +158,12 @@ func (r *Runner) askOne(ctx context.Context, approver Approver, call *openCall, 
 		return ended
 	}
 	if err != nil {
-		return fmt.Errorf("toolrunner: no decision on the call %q of %s: %w", call.use.id, call.use.name, err)
+		return fmt.Errorf("toolrunner: no decision on the call %q of %s: %w", call.use.ID, call.use.Name, err)
 	}
 	r.mu.Lock()
 	open := call.state == callWaiting && !call.decided // otherwise somebody was faster
 	if open {
-		err = r.decide(call.use.id, d)
+		err = r.decide(call.use.ID, d)
 	}
 	r.mu.Unlock()
 	if open && err == nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/packages/param"
 
+	"github.com/toolrunner/toolrunner/internal/history"
 	"github.com/toolrunner/toolrunner/internal/schema"
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
@@ -171,7 +172,7 @@ func failedResult(r *Result, err error) *Result {
 
 // errorText returns what the model reads of an error.
 func errorText(err error) string {
-	if cause := (*panicError)(nil); errors.As(err, &cause) || errors.Is(err, errGoexit) {
+	if cause := (*history.PanicError)(nil); errors.As(err, &cause) || errors.Is(err, errGoexit) {
 		return panicText
 	}
 	if aborted := (*abortError)(nil); errors.As(err, &aborted) {
@@ -200,7 +201,7 @@ func boundText(text string) string {
 
 // encode returns the tool_result block that answers use. A result that cannot
 // be encoded becomes a failed one that says why.
-func (r *Result) encode(use toolUse) []byte {
+func (r *Result) encode(use history.Use) []byte {
 	if r == nil {
 		r = &Result{}
 	}
@@ -254,12 +255,12 @@ func readResult(block []byte) *Result {
 	return r
 }
 
-func (r *Result) appendBlock(dst []byte, use toolUse) ([]byte, error) {
+func (r *Result) appendBlock(dst []byte, use history.Use) ([]byte, error) {
 	dst = append(dst, `{"type":"tool_result","tool_use_id":`...)
-	dst = wire.AppendString(dst, use.id)
-	if use.toolset != "" {
+	dst = wire.AppendString(dst, use.ID)
+	if use.Toolset != "" {
 		dst = append(dst, `,"toolset_name":`...)
-		dst = wire.AppendString(dst, use.toolset)
+		dst = wire.AppendString(dst, use.Toolset)
 	}
 	open := `,"content":[`
 	separator := open
@@ -279,7 +280,7 @@ func (r *Result) appendBlock(dst []byte, use toolUse) ([]byte, error) {
 	}
 	if separator == open && r.IsError {
 		dst = append(dst, open...)
-		dst = appendText(dst, emptyErrorText)
+		dst = history.AppendText(dst, emptyErrorText)
 		separator = ","
 	}
 	if separator != open {
@@ -289,7 +290,7 @@ func (r *Result) appendBlock(dst []byte, use toolUse) ([]byte, error) {
 		dst = append(dst, `,"is_error":true`...)
 	}
 	if !isZeroCacheControl(r.CacheControl) {
-		control, err := encodeJSON(r.CacheControl)
+		control, err := history.EncodeJSON(r.CacheControl)
 		if err != nil {
 			return nil, err
 		}
@@ -306,11 +307,11 @@ func appendContent(dst []byte, c anthropic.BetaToolResultBlockParamContentUnion)
 				return dst, nil
 			}
 			if len(t.Citations) == 0 && isZeroCacheControl(t.CacheControl) && (t.Type == "" || t.Type == "text") {
-				return appendText(dst, t.Text), nil
+				return history.AppendText(dst, t.Text), nil
 			}
 		}
 	}
-	block, err := encodeJSON(c)
+	block, err := history.EncodeJSON(c)
 	if err != nil {
 		return nil, err
 	}
@@ -323,30 +324,7 @@ func appendContent(dst []byte, c anthropic.BetaToolResultBlockParamContentUnion)
 	return append(dst, block...), nil
 }
 
-func appendText(dst []byte, text string) []byte {
-	dst = append(dst, `{"type":"text","text":`...)
-	return append(wire.AppendString(dst, text), '}')
-}
-
 func isZeroCacheControl(c anthropic.BetaCacheControlEphemeralParam) bool {
 	_, raw := c.Overrides()
 	return !raw && c.TTL == "" && c.Type == "" && len(c.ExtraFields()) == 0
-}
-
-// invalidInput is the result of a call whose input is no JSON object. Such a
-// call is never run.
-func invalidInput(input string) *Result {
-	const most = 500
-	if len(input) > most {
-		input = strings.ToValidUTF8(input[:most], "") + "..."
-	}
-	return ErrorResult("Error: the input of this call is not a JSON object, so it was not run. It reads: " + input)
-}
-
-// notFound is the result of a call of a tool that is not there.
-func notFound(use toolUse) *Result {
-	if use.toolset != "" {
-		return ErrorResult(fmt.Sprintf("Error: Toolset '%s' member '%s' not found", use.toolset, use.name))
-	}
-	return ErrorResult(fmt.Sprintf("Error: Tool '%s' not found", use.name))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
+	"github.com/toolrunner/toolrunner/internal/history"
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
@@ -63,7 +64,7 @@ func defaultCompaction() anthropic.BetaCompactionConfigUnionParam {
 // checkCompactable reports parameters beside which the API cannot compact on
 // demand: it would take the compaction, and refuse the next request.
 func checkCompactable(p *anthropic.BetaMessageNewParams) error {
-	data, err := encodeJSON(p.ContextManagement)
+	data, err := history.EncodeJSON(p.ContextManagement)
 	if err != nil {
 		return fmt.Errorf("Params.ContextManagement: %w", err)
 	}
@@ -115,47 +116,47 @@ func (c *ClientCompaction) summaryParams(p anthropic.BetaMessageNewParams, hasTo
 }
 
 // prompt returns the message that asks for the summary.
-func (c *ClientCompaction) prompt() message {
+func (c *ClientCompaction) prompt() history.Message {
 	text := c.Prompt
 	if text == "" {
 		text = defaultSummaryPrompt
 	}
-	return joinMessage(roleUser, [][]byte{appendText(nil, text)})
+	return history.JoinMessage(history.RoleUser, [][]byte{history.AppendText(nil, text)})
 }
 
 var errNoSummary = errors.New("compacting brought no summary; the conversation stays as it is")
 
-// summary returns the message that stands for what was summarized in a reply to
+// summaryOf returns the message that stands for what was summarized in a reply to
 // the runner's own request.
-func (r *reply) summary() (message, error) {
-	if rule := ruleFor(anthropic.BetaStopReason(r.stopReason)); rule.after != endRun || rule.outcome != OutcomeCompleted {
-		return message{}, fmt.Errorf("%w: it stopped for %q", errNoSummary, r.stopReason)
+func summaryOf(r *history.Reply) (history.Message, error) {
+	if rule := history.RuleFor(anthropic.BetaStopReason(r.StopReason)); rule.After != history.EndRun || rule.Outcome != history.OutcomeCompleted {
+		return history.Message{}, fmt.Errorf("%w: it stopped for %q", errNoSummary, r.StopReason)
 	}
-	blocks, err := r.message.blocks()
+	blocks, err := r.Message.Blocks()
 	if err != nil {
-		return message{}, err
+		return history.Message{}, err
 	}
 	var text strings.Builder
 	for _, b := range blocks {
-		if b.kind == typeText {
-			part, _ := wire.Unquote(b.text)
+		if b.Kind == history.TypeText {
+			part, _ := wire.Unquote(b.Text)
 			text.WriteString(part)
 		}
 	}
 	if strings.TrimSpace(text.String()) == "" {
-		return message{}, errNoSummary
+		return history.Message{}, errNoSummary
 	}
-	return joinMessage(roleUser, [][]byte{appendText(nil, summaryHead+text.String())}), nil
+	return history.JoinMessage(history.RoleUser, [][]byte{history.AppendText(nil, summaryHead+text.String())}), nil
 }
 
 // isSummary reports whether a reply of the API to a compaction holds one.
-func (r *reply) isSummary() bool {
-	blocks, err := r.message.blocks()
+func isSummary(r *history.Reply) bool {
+	blocks, err := r.Message.Blocks()
 	if err != nil {
 		return false
 	}
 	for _, b := range blocks {
-		if b.kind == typeCompaction && wire.StringMember(b.raw, "content") != "" {
+		if b.Kind == history.TypeCompaction && wire.StringMember(b.Raw, "content") != "" {
 			return true
 		}
 	}
@@ -164,8 +165,8 @@ func (r *reply) isSummary() bool {
 
 // contextTokens returns how many tokens the context of a reply had when it was
 // complete.
-func (r *reply) contextTokens() int64 {
+func contextTokens(r *history.Reply) int64 {
 	var u Usage
-	u.addTokens(r.usage)
+	u.addTokens(r.Usage)
 	return u.InputTokens + u.CacheReadInputTokens + u.CacheCreationInputTokens + u.OutputTokens
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
+
+	"github.com/toolrunner/toolrunner/internal/history"
 )
 
 // The loop's part in compacting: when it is time, and what takes the place of
@@ -51,8 +53,8 @@ func (c *compaction) fail() {
 // compactStep returns the step that compacts, if it is time. A turn that was
 // paused goes on first. Calls without results stand in the way.
 func (l *loop) compactStep(auto AutoCompact) (step, bool) {
-	resuming := l.news && l.rule.after == resumeRun && l.history.lastReply() != nil
-	if resuming || l.history.last() == nil {
+	resuming := l.news && l.rule.After == history.ResumeRun && l.history.LastReply() != nil
+	if resuming || l.history.Last() == nil {
 		return step{}, false
 	}
 	if config := l.compact.scheduled; config != nil {
@@ -84,63 +86,45 @@ func configOr(config anthropic.BetaCompactionConfigUnionParam) anthropic.BetaCom
 
 // compacted takes the API's reply to a request to compact. It reports whether
 // there is a summary, which then is the history.
-func (l *loop) compacted(r *reply) bool {
+func (l *loop) compacted(r *history.Reply) bool {
 	l.inFlight, l.compact.sending = false, nil
 	l.sequence++
-	l.spend(r.usage)
-	if !r.isSummary() {
+	l.spend(r.Usage)
+	if !isSummary(r) {
 		l.compact.floor = l.compact.context
 		return false
 	}
-	l.reply = r.raw
-	l.shorten(r.message)
+	l.reply = r.Raw
+	l.shorten(r.Message)
 	return true
 }
 
 // summarized takes the reply to the runner's own request for a summary.
-func (l *loop) summarized(r *reply) error {
+func (l *loop) summarized(r *history.Reply) error {
 	l.inFlight = false
 	l.sequence++
-	l.spend(r.usage)
-	m, err := r.summary()
+	l.spend(r.Usage)
+	m, err := summaryOf(r)
 	if err != nil {
 		l.compact.fail()
 		return err
 	}
 	l.compact.turn = false
-	l.tools.requeue(l.history.toolChanges())
-	l.shorten(draft{message: m})
+	l.tools.requeue(l.history.ToolChanges())
+	l.shorten(history.Draft{Message: m})
 	return nil
-}
-
-// toolChanges returns the blocks of system messages that change the tools. A
-// summary in words does not stand for them.
-func (h *history) toolChanges() (blocks [][]byte, changes []toolChange) {
-	for i := range h.messages {
-		m := &h.messages[i]
-		if m.role != roleSystem {
-			continue
-		}
-		all, _ := m.blocks() // they were read before
-		for _, b := range all {
-			if b.kind == typeToolAddition || b.kind == typeToolRemoval {
-				blocks, changes = append(blocks, b.raw), append(changes, b.changes...)
-			}
-		}
-	}
-	return blocks, changes
 }
 
 // shorten puts one message in the place of the history. Tools that the history
 // had taken away stay away.
-func (l *loop) shorten(m draft) {
+func (l *loop) shorten(m history.Draft) {
 	for name := range l.tools.byName {
-		if l.tools.lookup(name, l.history.changes) == nil {
+		if l.tools.lookup(name, l.history.Changes) == nil {
 			l.tools.drop(name)
 		}
 	}
-	l.history = history{}
-	l.history.push(m)
+	l.history = history.History{}
+	l.history.Push(m)
 	l.mark()
 	l.compact.fresh, l.compact.context = true, 0
 }

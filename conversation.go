@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
+
+	"github.com/toolrunner/toolrunner/internal/history"
 )
 
 // What a caller may see of a conversation, and add to it, beside its turns.
@@ -21,7 +23,7 @@ import (
 func (r *Runner) Messages() []anthropic.BetaMessageParam {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return decodeMessages(r.loop.view())
+	return history.Params(r.loop.view())
 }
 
 // AppendMessages adds messages after everything else in the conversation. It is
@@ -37,7 +39,7 @@ func (r *Runner) Messages() []anthropic.BetaMessageParam {
 func (r *Runner) AppendMessages(messages ...anthropic.BetaMessageParam) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.loop.follow(messages)
+	return publicError(r.loop.follow(messages))
 }
 
 // SetMessages takes over: messages are the history from now on, exactly, and the
@@ -54,7 +56,7 @@ func (r *Runner) SetMessages(messages ...anthropic.BetaMessageParam) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.loop.set(messages); err != nil {
-		return err
+		return publicError(err)
 	}
 	r.logged = 0
 	if r.turn != nil {
@@ -117,7 +119,7 @@ func (r *Runner) standing(o Outcome) Outcome {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if (o == OutcomeRunning || o == OutcomeStopped) && r.loop.finished() {
-		return r.loop.rule.outcome
+		return Outcome(r.loop.rule.Outcome)
 	}
 	return o
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/toolrunner/toolrunner/internal/history"
 )
 
 // The calls of a turn reach this file, and their results leave it. It is the
@@ -291,7 +293,7 @@ func (d *dispatcher) complete(c completion) {
 func perform(run context.Context, call *Call, p plan) (result *Result, err error) {
 	defer func() {
 		if value := recover(); value != nil { // of an error whose text panics
-			err = &panicError{value: value}
+			err = &history.PanicError{Value: value}
 			result = failedResult(nil, err)
 		}
 	}()

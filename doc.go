@@ -69,8 +69,6 @@
 // Each file holds one concept, in the order in which data meets them:
 //
 //	errors.go        what to branch on, and what to inspect
-//	encode.go        MarshalJSON without panics of the caller
-//	block.go         content blocks as they came
 //	call.go          what the model asks, and what it gets back
 //	output.go        what a typed tool returns, as a result
 //	oneof.go         interfaces in the input of typed tools
@@ -80,14 +78,9 @@
 //	approval.go      who decides whether a call runs
 //	terminal.go      the same, by a person at a terminal
 //	toolset.go       what can be called now
-//	breakpoints.go   cache breakpoints, at most as many as a request may have
-//	draft.go         a message on its way into the history
-//	history.go       the messages so far, each call answered
-//	messages.go      the SDK's messages, encoded and decoded
-//	stop.go          what follows a stop reason; how a run ends
+//	stop.go          how a run ends
 //	usage.go         what replies cost
 //	limits.go        what a run may use
-//	reply.go         an assistant message on its way into the history
 //	compact.go       when and how the history is shortened
 //	opencall.go      a call without a result yet
 //	loop.go          what is the next step, decided without I/O

@@ -6,6 +6,7 @@ import (
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
+	"github.com/toolrunner/toolrunner/internal/history"
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
@@ -16,12 +17,12 @@ import (
 // runner. A nil one does nothing.
 type eager struct {
 	calls    *dispatcher
-	fill     func()            // starts the calls that wait
-	job      func(*block) *job // of a call; nil if the reply will not have it as it is
-	wanted   func(*job) bool   // whether the open turn has a call
-	whole    []*streamedBlock  // calls that are there, and that the model has not moved on from
-	deferred map[string]bool   // by id: calls that the body holds back
-	halted   bool              // no further call starts
+	fill     func()                    // starts the calls that wait
+	job      func(*history.Block) *job // of a call; nil if the reply will not have it as it is
+	wanted   func(*job) bool           // whether the open turn has a call
+	whole    []*streamedBlock          // calls that are there, and that the model has not moved on from
+	deferred map[string]bool           // by id: calls that the body holds back
+	halted   bool                      // no further call starts
 }
 
 func (r *Runner) newEager(ctx context.Context) *eager {
@@ -31,7 +32,7 @@ func (r *Runner) newEager(ctx context.Context) *eager {
 		calls:    calls,
 		fill:     func() { calls.fill(ctx) },
 		deferred: make(map[string]bool),
-		job: func(b *block) *job {
+		job: func(b *history.Block) *job {
 			r.mu.Lock()
 			call := r.loop.begin(b)
 			r.mu.Unlock()
@@ -53,18 +54,18 @@ func (g *eager) handled(s *stream) {
 	g.calls.collect()
 	switch s.event.kind {
 	case eventBlockStop:
-		if b, err := s.acc.block(s.event.index); err == nil && b.kind == typeToolUse {
+		if b, err := s.acc.block(s.event.index); err == nil && b.kind == history.TypeToolUse {
 			g.whole = append(g.whole, b)
 		}
 	case eventBlockStart:
-		if b, err := s.acc.block(s.event.index); err == nil && b.kind == typeFallback {
+		if b, err := s.acc.block(s.event.index); err == nil && b.kind == history.TypeFallback {
 			g.halted = true // what came before it counts no more
 			g.calls.drop(everyJob)
 		}
 		g.movedOn()
 	case eventMessageDelta:
 		reason, _ := wire.Unquote(s.acc.message.Get("stop_reason"))
-		if ruleFor(anthropic.BetaStopReason(reason)).after == runCalls {
+		if history.RuleFor(anthropic.BetaStopReason(reason)).After == history.RunCalls {
 			g.movedOn()
 		}
 	}
@@ -81,7 +82,7 @@ func (g *eager) movedOn() {
 			break
 		}
 		var j *job
-		if b, err := parseBlock(streamed.appendTo(nil)); err == nil {
+		if b, err := history.ParseBlock(streamed.appendTo(nil)); err == nil {
 			j = g.job(&b)
 		}
 		if j == nil {
@@ -97,7 +98,7 @@ func (g *eager) movedOn() {
 // is complete. What else a call has to wait for belongs here.
 func (r *Runner) goesEarly(call *openCall, tool *registered) bool {
 	g := r.eager
-	goes := !g.halted && !g.deferred[call.use.id] && r.Params.Approve == nil && tool != nil && tool.readOnly && !tool.exclusive
+	goes := !g.halted && !g.deferred[call.use.ID] && r.Params.Approve == nil && tool != nil && tool.readOnly && !tool.exclusive
 	if !goes && (g.calls.limit == 1 || tool != nil && tool.exclusive) {
 		g.halted = true // calls after this one have to begin after it
 	}

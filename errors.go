@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
+
+	"github.com/toolrunner/toolrunner/internal/history"
 )
 
 // Errors to branch on with [errors.Is].
@@ -98,6 +100,17 @@ func (e *HistoryError) Error() string {
 	return fmt.Sprintf("toolrunner: message %d: %s", e.Index, e.Reason)
 }
 
+// publicError returns err as callers see it, if it is an error of the history.
+func publicError(err error) error {
+	if refused := (*history.Error)(nil); errors.As(err, &refused) {
+		return &HistoryError{Index: refused.Index, Reason: refused.Reason}
+	}
+	if unusable := (*history.ReplyError)(nil); errors.As(err, &unusable) {
+		return &ReplyError{Reason: unusable.Reason, Body: unusable.Body, Err: unusable.Err}
+	}
+	return err
+}
+
 // SnapshotError reports a snapshot that a run cannot be resumed from: it is not one,
 // is damaged or was tampered with, or does not fit the tools. [Resume] and
 // [OpenFileCheckpoint] return it.
@@ -174,14 +187,6 @@ func (e *checkpointError) Error() string {
 
 func (e *checkpointError) Unwrap() error { return e.err }
 
-// panicError is the private cause of a call whose handler, or result, panicked.
-type panicError struct {
-	value any
-	stack []byte
-}
-
-func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
-
 // errUnwanted is the cause of a call's context whose reply was dropped, or whose
 // run has ended.
 var errUnwanted = errors.New("the result of the call is not wanted any more")
@@ -189,7 +194,7 @@ var errUnwanted = errors.New("the result of the call is not wanted any more")
 // catch, when it is deferred, turns a panic of the caller's code into an error.
 func catch(err *error) {
 	if value := recover(); value != nil {
-		*err = &panicError{value, debug.Stack()}
+		*err = &history.PanicError{Value: value, Stack: debug.Stack()}
 	}
 }
 

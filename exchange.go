@@ -11,6 +11,8 @@ import (
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/option"
+
+	"github.com/toolrunner/toolrunner/internal/history"
 )
 
 // A step that sends reaches this file; a turn with its reply leaves it.
@@ -27,8 +29,8 @@ func (r *Runner) send(ctx context.Context, s step, streaming bool) (*Turn, error
 		if err == nil {
 			r.log.reply(ctx, t.iteration, reply, time.Since(begin), t.request.response)
 			if !t.compacts {
-				r.parse(ruleFor(anthropic.BetaStopReason(reply.stopReason)))
-			} else if !reply.isSummary() {
+				r.parse(history.RuleFor(anthropic.BetaStopReason(reply.StopReason)))
+			} else if !isSummary(reply) {
 				r.log.noSummary(ctx, errNoSummary)
 			}
 		}
@@ -59,7 +61,7 @@ func (r *Runner) prepare(ctx context.Context, s step, turn *Turn, streaming bool
 	dropped := r.dropBreakpoints()
 	r.mu.Lock()
 	state := requestState{
-		system: &r.system, tools: r.loop.tools.first, messages: r.loop.history.messages, container: r.loop.container, step: s,
+		system: &r.system, tools: r.loop.tools.first, messages: r.loop.history.Messages, container: r.loop.container, step: s,
 		dropChoice: r.loop.choice != nil && r.loop.choice == r.Params.forced() && !r.Params.KeepToolChoice,
 	}
 	turn.iteration = r.loop.iteration
@@ -94,11 +96,11 @@ func (r *Runner) dropBreakpoints() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	h := &r.loop.history
-	if h.breakpoints() == 0 {
+	if h.Breakpoints() == 0 {
 		return 0
 	}
 	fixed := r.system.breakpoints + r.Params.breakpoints(r.loop.tools.first)
-	dropped := h.dropBreakpoints(fixed + h.breakpoints() - maxBreakpoints)
+	dropped := h.DropBreakpoints(fixed + h.Breakpoints() - history.MaxBreakpoints)
 	if dropped > 0 {
 		r.loop.sequence++
 	}
@@ -182,12 +184,12 @@ func (r *Runner) summarize(ctx context.Context, s step) error {
 }
 
 // read reads the reply to a request. It may be an error that came as a success.
-func (r *Runner) read(req *request, raw []byte) (*reply, error) {
-	reply, err := readReply(raw, r.loop.taken)
+func (r *Runner) read(req *request, raw []byte) (*history.Reply, error) {
+	reply, err := history.ReadReply(raw, r.loop.taken)
 	if err != nil && isFailure(raw) {
 		return nil, apiError(req.response, raw)
 	}
-	return reply, err
+	return reply, publicError(err)
 }
 
 // requestPlain sends the request and returns the reply.
@@ -243,14 +245,14 @@ func (l *lastReply) get() *anthropic.BetaMessage {
 }
 
 // receive takes a complete reply into the history and completes its turn.
-func (r *Runner) receive(turn *Turn, raw []byte) (*reply, error) {
+func (r *Runner) receive(turn *Turn, raw []byte) (*history.Reply, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	reply, err := r.read(turn.request, raw)
 	if err != nil {
 		return nil, err
 	}
-	last := &lastReply{message: turn.BetaMessage, raw: reply.raw}
+	last := &lastReply{message: turn.BetaMessage, raw: reply.Raw}
 	if !turn.unseen {
 		last.get()
 	}
@@ -277,9 +279,9 @@ func (r *Runner) receive(turn *Turn, raw []byte) (*reply, error) {
 
 // parse parses the last reply, if its rule is to complete the run, into what its
 // schema points to. That may be code of the caller, so no lock is held.
-func (r *Runner) parse(rule stopRule) {
+func (r *Runner) parse(rule history.Rule) {
 	r.output = nil
-	if rule.after == endRun && rule.outcome == OutcomeCompleted {
+	if rule.After == history.EndRun && rule.Outcome == history.OutcomeCompleted {
 		r.output = r.Params.parseOutput(r.last.get())
 	}
 }

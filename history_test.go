@@ -9,6 +9,8 @@ import (
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolrunner/toolrunner/internal/history"
 )
 
 func TestFollowRefusesWhatTheAPIWouldRefuse(t *testing.T) {
@@ -42,20 +44,20 @@ func TestFollowRefusesWhatTheAPIWouldRefuse(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			l := startLoop(t, [2]string{callA, "tool_use"})
-			before := len(l.queue.messages)
+			before := len(l.queue.Messages)
 			err := l.follow(rawMessages(`{"role":"user","content":"first"}`, tt.message))
-			var refused *HistoryError
+			var refused *history.Error
 			switch {
 			case tt.want == "":
 				if err != nil {
 					t.Fatalf("refused: %v", err)
 				}
 			case !errors.As(err, &refused):
-				t.Fatalf("error = %v, want a *HistoryError", err)
+				t.Fatalf("error = %v, want a *Error", err)
 			case refused.Index != 1 || !strings.Contains(refused.Reason, tt.want):
 				t.Errorf("error = %v for message %d, want one for message 1 that says %q", err, refused.Index, tt.want)
-			case len(l.queue.messages) != before:
-				t.Errorf("%d messages were added with the refused one", len(l.queue.messages)-before)
+			case len(l.queue.Messages) != before:
+				t.Errorf("%d messages were added with the refused one", len(l.queue.Messages)-before)
 			}
 		})
 	}
@@ -69,7 +71,7 @@ func TestFollowUpsAnswerOpenCallsOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := l.step(limits{})
-	if len(s.calls) != 1 || s.calls[0].use.id != "b" {
+	if len(s.calls) != 1 || s.calls[0].use.ID != "b" {
 		t.Fatalf("%d calls are to run, want b alone", len(s.calls))
 	}
 	if err := l.follow(rawMessages(`{"role":"user","content":[` + mine + `]}`)); err == nil {
@@ -81,7 +83,7 @@ func TestFollowUpsAnswerOpenCallsOnce(t *testing.T) {
 	}
 	l.answer(s.calls[0], TextResult("theirs").encode(s.calls[0].use), nil)
 	wantValidRequest(t, l)
-	got := texts(l.history.messages[1:])
+	got := texts(l.history.Messages[1:])
 	want := []string{
 		`{"role":"assistant","content":[` + callA + "," + callB + `]}`,
 		`{"role":"user","content":[` + mine + `,{"type":"tool_result","tool_use_id":"b","content":[{"type":"text","text":"theirs"}]}]}`,
@@ -95,7 +97,7 @@ func TestFollowUpsAnswerOpenCallsOnce(t *testing.T) {
 // B010, B049: what is left unanswered is answered in front of what follows.
 func TestUnansweredCallsOfTheCallerAreAnsweredBeforeWhatFollows(t *testing.T) {
 	for _, tt := range []struct{ name, next, want string }{
-		{"text", `{"role":"user","content":"x"}`, `"tool_use_id":"b","content":[{"type":"text","text":"` + unrunGiven + `"}],"is_error":true},{"type":"text","text":"x"}]`},
+		{"text", `{"role":"user","content":"x"}`, `"tool_use_id":"b","content":[{"type":"text","text":"` + history.UnrunGiven + `"}],"is_error":true},{"type":"text","text":"x"}]`},
 		{"the other result", `{"role":"user","content":[{"type":"tool_result","tool_use_id":"b","content":"y"}]}`, `"is_error":true},{"type":"tool_result","tool_use_id":"b","content":"y"}]`},
 		{"a system message", `{"role":"system","content":"x"}`, `"tool_use_id":"b"`},
 	} {
@@ -105,7 +107,7 @@ func TestUnansweredCallsOfTheCallerAreAnsweredBeforeWhatFollows(t *testing.T) {
 				t.Fatal(err)
 			}
 			wantValidRequest(t, l)
-			if got := string(l.history.messages[2].raw); !strings.Contains(got, tt.want) {
+			if got := string(l.history.Messages[2].Raw); !strings.Contains(got, tt.want) {
 				t.Errorf("message after the calls = %s, want %s in it", got, tt.want)
 			}
 		})
@@ -129,7 +131,7 @@ func TestHistorySharesNothingWithTheCaller(t *testing.T) {
 	image := []byte(`{"type":"hologram","depth":3}`)
 	text := &anthropic.BetaTextBlockParam{Text: "before"}
 	given := []anthropic.BetaMessageParam{
-		anthropic.NewBetaUserMessage(anthropic.BetaContentBlockParamUnion{OfText: text}, rawBlock(image)),
+		anthropic.NewBetaUserMessage(anthropic.BetaContentBlockParamUnion{OfText: text}, history.RawBlock(image)),
 		rawMessage(`{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"pure","input":{"k":[1]}}]}`),
 	}
 	raw, _ := given[1].Overrides()
@@ -137,23 +139,23 @@ func TestHistorySharesNothingWithTheCaller(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := texts(l.history.messages)
+	want := texts(l.history.Messages)
 	text.Text = "after"
 	copy(image, bytes.Repeat([]byte("#"), len(image)))
 	copy(raw.(json.RawMessage), bytes.Repeat([]byte("#"), 20))
 	given[0].OfUser.Content[0] = anthropic.NewBetaTextBlock("other")
 	given[0] = anthropic.BetaMessageParam{}
-	if diff := cmp.Diff(want, texts(l.history.messages)); diff != "" {
+	if diff := cmp.Diff(want, texts(l.history.Messages)); diff != "" {
 		t.Errorf("editing what was given changed the history (-before +after):\n%s", diff)
 	}
-	shown := decodeMessages(l.view())
+	shown := history.Params(l.view())
 	shown[0].OfUser.Content[0].OfText.Text = "edited"
 	block, _ := shown[0].OfUser.Content[1].Overrides()
 	copy(block.(json.RawMessage), "########")
 	copy(shown[1].OfAssistant.Content[0].OfToolUse.Input.(json.RawMessage), "#####")
 	call := l.open[0].public()
 	copy(call.Input, "#####")
-	if diff := cmp.Diff(want, texts(l.history.messages)); diff != "" {
+	if diff := cmp.Diff(want, texts(l.history.Messages)); diff != "" {
 		t.Errorf("editing what was shown changed the history (-before +after):\n%s", diff)
 	}
 }
@@ -163,23 +165,23 @@ func TestViewGrowsApartFromTheHistory(t *testing.T) {
 	call := l.step(limits{}).calls[0]
 	l.answer(call, TextResult("done").encode(call.use), nil)
 	first := l.view()
-	second := append(l.view(), message{raw: []byte("mine")})
+	second := append(l.view(), history.Message{Raw: []byte("mine")})
 	if err := l.follow(rawMessages(`{"role":"user","content":"x"}`)); err != nil {
 		t.Fatal(err)
 	}
 	wantValidRequest(t, l)
-	if got := string(second[len(second)-1].raw); got != "mine" {
+	if got := string(second[len(second)-1].Raw); got != "mine" {
 		t.Errorf("a view was overwritten with %s", got)
 	}
-	if diff := cmp.Diff(texts(first), texts(l.history.messages[:len(first)])); diff != "" {
+	if diff := cmp.Diff(texts(first), texts(l.history.Messages[:len(first)])); diff != "" {
 		t.Errorf("the view is not what the history became (-view +history):\n%s", diff)
 	}
 }
 
-func texts(messages []message) []string {
+func texts(messages []history.Message) []string {
 	all := make([]string, len(messages))
 	for i, m := range messages {
-		all[i] = string(m.raw)
+		all[i] = string(m.Raw)
 	}
 	return all
 }

@@ -1,5 +1,7 @@
 package toolrunner
 
+import "github.com/toolrunner/toolrunner/internal/history"
+
 // The loop's part in limits: what counts, and when it is enough.
 
 // limitStep returns the end of a run that has used what it may, while there is
@@ -33,7 +35,7 @@ func (l *loop) spend(object []byte) {
 // countFailed counts how many of the last calls have failed.
 func (l *loop) countFailed() {
 	for _, call := range l.open {
-		if l.spent.failing++; !isFailed(call.answer()) {
+		if l.spent.failing++; !history.IsFailed(call.answer()) {
 			l.spent.failing = 0
 		}
 	}

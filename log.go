@@ -10,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/toolrunner/toolrunner/internal/history"
 	"github.com/toolrunner/toolrunner/internal/schema"
 )
 
@@ -94,7 +95,7 @@ func (l recorder) hide(ctx context.Context, r *request) {
 	}
 }
 
-func (l recorder) request(ctx context.Context, iteration int, r *request, streaming bool, fresh []message) {
+func (l recorder) request(ctx context.Context, iteration int, r *request, streaming bool, fresh []history.Message) {
 	if !l.Enabled(ctx, slog.LevelInfo) {
 		return
 	}
@@ -105,7 +106,7 @@ func (l recorder) request(ctx context.Context, iteration int, r *request, stream
 		return
 	}
 	for _, m := range fresh {
-		l.LogAttrs(ctx, slog.LevelDebug, "message sent", slog.String("role", m.role), slog.String("message", elide(m.raw)))
+		l.LogAttrs(ctx, slog.LevelDebug, "message sent", slog.String("role", m.Role), slog.String("message", elide(m.Raw)))
 	}
 }
 
@@ -121,24 +122,24 @@ func (l recorder) failure(ctx context.Context, iteration int, err error) {
 	l.LogAttrs(ctx, slog.LevelWarn, "request failed", slog.Int("iteration", iteration), slog.String("error", l.errorText(ctx, err)))
 }
 
-func (l recorder) reply(ctx context.Context, iteration int, r *reply, took time.Duration, response *http.Response) {
-	for _, note := range r.notes {
+func (l recorder) reply(ctx context.Context, iteration int, r *history.Reply, took time.Duration, response *http.Response) {
+	for _, note := range r.Notes {
 		l.LogAttrs(ctx, slog.LevelWarn, "reply changed", slog.Int("iteration", iteration), slog.String("change", note))
 	}
 	if !l.Enabled(ctx, slog.LevelInfo) {
 		return
 	}
 	var usage Usage
-	usage.add(r.usage)
+	usage.add(r.Usage)
 	id := ""
 	if response != nil {
 		id = response.Header.Get("Request-Id")
 	}
 	l.LogAttrs(ctx, slog.LevelInfo, "reply",
-		slog.Int("iteration", iteration), slog.String("stop_reason", r.stopReason), slog.Duration("duration", took),
+		slog.Int("iteration", iteration), slog.String("stop_reason", r.StopReason), slog.Duration("duration", took),
 		slog.Int64("input_tokens", usage.InputTokens), slog.Int64("output_tokens", usage.OutputTokens), slog.String("request_id", id))
 	if l.Enabled(ctx, slog.LevelDebug) {
-		l.LogAttrs(ctx, slog.LevelDebug, "message received", slog.String("message", elide(r.raw)))
+		l.LogAttrs(ctx, slog.LevelDebug, "message received", slog.String("message", elide(r.Raw)))
 	}
 }
 
@@ -161,7 +162,7 @@ func (l recorder) noSummary(ctx context.Context, err error) {
 }
 
 func callAttrs(call *openCall) []slog.Attr {
-	return []slog.Attr{slog.String("tool", call.use.name), slog.String("call_id", call.use.id), slog.Int("iteration", call.iteration)}
+	return []slog.Attr{slog.String("tool", call.use.Name), slog.String("call_id", call.use.ID), slog.Int("iteration", call.iteration)}
 }
 
 func (l recorder) started(ctx context.Context, call *openCall) {
@@ -200,8 +201,8 @@ func (l recorder) finished(ctx context.Context, call *openCall, c completion) {
 	if err != nil {
 		attrs = append(attrs, slog.String("error", l.errorText(ctx, err)))
 	}
-	if cause := (*panicError)(nil); errors.As(err, &cause) {
-		attrs = append(attrs, slog.String("stack", string(cause.stack)))
+	if cause := (*history.PanicError)(nil); errors.As(err, &cause) {
+		attrs = append(attrs, slog.String("stack", string(cause.Stack)))
 	}
 	l.LogAttrs(ctx, level, text, attrs...) //nolint:sloglint // one of three constants
 }

@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"testing"
 	"time"
+
+	"github.com/toolrunner/toolrunner/internal/history"
 )
 
 // turnRecords writes the records of a turn with one call.
@@ -16,10 +18,10 @@ func turnRecords(tb testing.TB) func(l recorder) {
 	tb.Helper()
 	ctx := tb.Context()
 	r := &request{messages: 3}
-	reply := &reply{raw: []byte(`{"content":[]}`), stopReason: "tool_use", usage: []byte(`{"input_tokens":5}`)}
-	call := &openCall{use: toolUse{id: "c1", name: "look"}}
+	reply := &history.Reply{Raw: []byte(`{"content":[]}`), StopReason: "tool_use", Usage: []byte(`{"input_tokens":5}`)}
+	call := &openCall{use: history.Use{ID: "c1", Name: "look"}}
 	done := completion{result: &Result{}}
-	fresh := []message{{role: roleUser, raw: []byte(`{"role":"user"}`)}}
+	fresh := []history.Message{{Role: history.RoleUser, Raw: []byte(`{"role":"user"}`)}}
 	return func(l recorder) {
 		l.hide(ctx, r)
 		l.request(ctx, 1, r, false, fresh)

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
+
+	"github.com/toolrunner/toolrunner/internal/history"
 )
 
 // What has happened reaches the loop: a reply, a result, a follow-up. What is to
@@ -43,46 +45,46 @@ type limits struct {
 
 // loop is the state of a run between its steps.
 type loop struct {
-	history history
-	queue   history // follow-ups that wait for the results of the open turn
+	history history.History
+	queue   history.History // follow-ups that wait for the results of the open turn
 	tools   *toolset
 	open    []*openCall // for history.open, one by one
 	early   []*openCall // calls of the reply under way, which may run before it is complete
 	usage   Usage
 	spent   spending // by this run
 
-	rule      stopRule    // of the last reply
-	news      bool        // the history holds what the model has not answered
-	inFlight  bool        // a request is under way
-	sent      sentState   // what a takeover goes back to
-	dropped   []*openCall // calls of a reply that was taken over, whose results stand
-	choice    any         // the forced tool choice that has done its work in this run
-	ended     bool        // the run ended for good: what comes now begins another one
-	iteration int         // replies of this run
-	container string      // that the last reply ran in which had one
-	run       string      // id of the conversation
-	sequence  int64       // grows with whatever happens to it
-	reply     []byte      // the last one
+	rule      history.Rule // of the last reply
+	news      bool         // the history holds what the model has not answered
+	inFlight  bool         // a request is under way
+	sent      sentState    // what a takeover goes back to
+	dropped   []*openCall  // calls of a reply that was taken over, whose results stand
+	choice    any          // the forced tool choice that has done its work in this run
+	ended     bool         // the run ended for good: what comes now begins another one
+	iteration int          // replies of this run
+	container string       // that the last reply ran in which had one
+	run       string       // id of the conversation
+	sequence  int64        // grows with whatever happens to it
+	reply     []byte       // the last one
 
 	compact compaction
 }
 
 // sentState is where the loop stood when the last request went out.
 type sentState struct {
-	history history
+	history history.History
 	open    int // calls that were open
-	rule    stopRule
+	rule    history.Rule
 }
 
 // newLoop returns the loop of a conversation that begins with messages.
 func newLoop(tools *toolset, messages []anthropic.BetaMessageParam) (*loop, error) {
-	l := &loop{tools: tools, rule: stopRule{unrun: unrunGiven}, run: rand.Text(), sequence: 1}
-	l.queue.base = &l.history
+	l := &loop{tools: tools, rule: history.Rule{Unrun: history.UnrunGiven}, run: rand.Text(), sequence: 1}
+	l.queue.Base = &l.history
 	if err := l.follow(messages); err != nil {
 		return nil, err
 	}
 	l.flush()
-	if last := l.history.lastReply(); last != nil && last.hanging {
+	if last := l.history.LastReply(); last != nil && last.Hanging {
 		l.resumeGiven()
 	}
 	return l, nil
@@ -90,16 +92,16 @@ func newLoop(tools *toolset, messages []anthropic.BetaMessageParam) (*loop, erro
 
 // resumeGiven has a conversation that begins with a paused turn go on with it.
 func (l *loop) resumeGiven() {
-	l.rule = ruleFor(anthropic.BetaStopReasonPauseTurn)
+	l.rule = history.RuleFor(anthropic.BetaStopReasonPauseTurn)
 	for _, call := range l.open {
-		call.state, call.unrun = callUnrun, l.rule.unrun
+		call.state, call.unrun = callUnrun, l.rule.Unrun
 	}
 }
 
 // openCall returns the open call of an id, or nil.
 func (l *loop) openCall(id string) *openCall {
 	for _, call := range l.open {
-		if call.use.id == id {
+		if call.use.ID == id {
 			return call
 		}
 	}
@@ -128,9 +130,9 @@ func (l *loop) step(limit limits) step {
 		return s
 	}
 	s, ok := l.compactStep(limit.compact)
-	if !ok && !l.news && l.history.last() != nil {
+	if !ok && !l.news && l.history.Last() != nil {
 		l.end()
-		s.kind, s.outcome = stepEnd, l.rule.outcome
+		s.kind, s.outcome = stepEnd, Outcome(l.rule.Outcome)
 		return s
 	}
 	if !ok {
@@ -175,7 +177,7 @@ func (l *loop) mark() {
 func (l *loop) waiting() []*openCall {
 	var calls []*openCall
 	for _, call := range l.open {
-		if call.state == callStarted && call.repeat && !call.running && l.repeatable(call.use.name) {
+		if call.state == callStarted && call.repeat && !call.running && l.repeatable(call.use.Name) {
 			call.state = callWaiting
 			l.touch(call)
 		}
@@ -225,8 +227,8 @@ func (l *loop) settle(count bool) {
 // held reports whether nothing but its continuation may follow the last reply: it
 // was paused in the middle of a server tool's work.
 func (l *loop) held() bool {
-	last := l.history.lastReply()
-	return l.rule.after == resumeRun && last != nil && last.hanging
+	last := l.history.LastReply()
+	return l.rule.After == history.ResumeRun && last != nil && last.Hanging
 }
 
 // answering reports whether calls of the open turn are answered by running them.
@@ -235,8 +237,8 @@ func (l *loop) answering() bool {
 }
 
 // results returns the message that answers the open calls as they stand.
-func (l *loop) results() draft {
-	return l.history.answered(nil, func(use toolUse) []byte { return l.openCall(use.id).answer() })
+func (l *loop) results() history.Draft {
+	return l.history.Answered(nil, func(use history.Use) []byte { return l.openCall(use.ID).answer() })
 }
 
 // close answers the open calls.
@@ -246,7 +248,7 @@ func (l *loop) close() {
 	}
 	results := l.results()
 	l.prune()
-	l.history.push(results)
+	l.history.Push(results)
 	l.open = nil
 	l.sequence++
 }
@@ -254,17 +256,17 @@ func (l *loop) close() {
 // prune makes the last reply one that something may follow: a server tool's work
 // that a reply left unfinished when it ended will never have a result.
 func (l *loop) prune() {
-	last := l.history.lastReply()
-	if last == nil || !last.hanging || l.rule.after != endRun {
+	last := l.history.LastReply()
+	if last == nil || !last.Hanging || l.rule.After != history.EndRun {
 		return
 	}
-	open := l.history.open
-	pruned, ok := last.withoutHanging()
-	l.history.messages = slices.Clone(l.history.messages[:len(l.history.messages)-1])
+	open := l.history.Open
+	pruned, ok := last.WithoutHanging()
+	l.history.Messages = slices.Clone(l.history.Messages[:len(l.history.Messages)-1])
 	if ok {
-		l.history.messages = append(l.history.messages, pruned)
+		l.history.Messages = append(l.history.Messages, pruned)
 	}
-	l.history.open = open
+	l.history.Open = open
 }
 
 // openCalls makes open what history.open is. Calls that are new in it have the
@@ -272,8 +274,8 @@ func (l *loop) prune() {
 // over.
 func (l *loop) openCalls(state callState, unrun string) {
 	before := append(l.open, l.dropped...)
-	l.open = make([]*openCall, 0, len(l.history.open))
-	for _, use := range l.history.open {
+	l.open = make([]*openCall, 0, len(l.history.Open))
+	for _, use := range l.history.Open {
 		at := slices.IndexFunc(before, func(c *openCall) bool { return c.isFor(use) })
 		if at < 0 {
 			l.open = append(l.open, &openCall{use: use, iteration: l.iteration, reply: l.usage.Replies, state: state, unrun: unrun})
@@ -286,52 +288,52 @@ func (l *loop) openCalls(state callState, unrun string) {
 // flushToolChanges adds the queued tool changes as one system message. The API
 // refuses one right after an assistant message, so they wait for a user message.
 func (l *loop) flushToolChanges() {
-	if len(l.tools.changes) == 0 || l.history.last() == nil || l.history.lastReply() != nil {
+	if len(l.tools.changes) == 0 || l.history.Last() == nil || l.history.LastReply() != nil {
 		return
 	}
 	changes := l.tools.queued
-	l.history.push(draft{message: joinMessage(roleSystem, l.tools.take()), changes: changes})
+	l.history.Push(history.Draft{Message: history.JoinMessage(history.RoleSystem, l.tools.take()), Changes: changes})
 }
 
 // receive records a reply to the request under way.
-func (l *loop) receive(r *reply) {
+func (l *loop) receive(r *history.Reply) {
 	early := l.early
 	l.inFlight, l.early, l.dropped = false, nil, nil
 	l.iteration++
 	l.sequence++
-	l.reply = r.raw
-	l.container = cmp.Or(r.container, l.container)
-	l.rule = ruleFor(anthropic.BetaStopReason(r.stopReason))
-	l.spend(r.usage)
-	l.compact.measure(r.contextTokens())
-	if !r.blank {
-		l.history.push(r.message)
+	l.reply = r.Raw
+	l.container = cmp.Or(r.Container, l.container)
+	l.rule = history.RuleFor(anthropic.BetaStopReason(r.StopReason))
+	l.spend(r.Usage)
+	l.compact.measure(contextTokens(r))
+	if !r.Blank {
+		l.history.Push(r.Message)
 	}
 	state := callUnrun
-	if l.rule.after == runCalls {
+	if l.rule.After == history.RunCalls {
 		state, l.dropped = callWaiting, early
-		for i := range r.message.calls {
-			l.spent.call(r.message.calls[i].name)
+		for i := range r.Message.Calls {
+			l.spent.call(r.Message.Calls[i].Name)
 		}
 	}
-	l.openCalls(state, l.rule.unrun)
+	l.openCalls(state, l.rule.Unrun)
 	l.dropped = nil
 	l.drop(slices.DeleteFunc(early, func(c *openCall) bool { return slices.Contains(l.open, c) }))
-	for id, result := range r.failed {
+	for id, result := range r.Failed {
 		if call := l.openCall(id); call != nil && call.state == callWaiting {
-			l.answer(call, result.encode(call.use), nil)
+			l.answer(call, result, nil)
 		}
 	}
-	l.news = l.rule.after == resumeRun
-	l.rule.code = l.rule.after == runCalls && r.message.fromCode
+	l.news = l.rule.After == history.ResumeRun
+	l.rule.Code = l.rule.After == history.RunCalls && r.Message.FromCode
 }
 
 // taken reports whether the id of a tool use is in the conversation.
-func (l *loop) taken(id string) bool { return l.queue.has(id) }
+func (l *loop) taken(id string) bool { return l.queue.Has(id) }
 
 // finished reports whether the run would end if nothing came in between.
 func (l *loop) finished() bool {
-	if l.inFlight || l.news || l.compact.scheduled != nil || l.flushable() || l.history.last() == nil {
+	if l.inFlight || l.news || l.compact.scheduled != nil || l.flushable() || l.history.Last() == nil {
 		return false
 	}
 	return !l.answering()
@@ -339,7 +341,7 @@ func (l *loop) finished() bool {
 
 // lookup returns the tool that answers calls of name, or nil.
 func (l *loop) lookup(name string) *registered {
-	return l.tools.lookup(name, l.history.changes, l.queue.changes)
+	return l.tools.lookup(name, l.history.Changes, l.queue.Changes)
 }
 
 // fail ends the request under way without a reply.
@@ -353,19 +355,19 @@ func (l *loop) fail() {
 // view returns the messages as they would go on from here: with the results of
 // a turn that has some, and with the follow-ups. A turn whose calls have not
 // begun is left open, unless one of them is not to run as the model made it.
-func (l *loop) view() []message {
-	messages := l.history.messages
+func (l *loop) view() []history.Message {
+	messages := l.history.Messages
 	begun := false
 	for _, call := range l.open {
 		begun = begun || call.state > callWaiting && !call.early || call.state == callSuspended || call.decision.kind == allowInput
 	}
 	if begun && !l.held() {
-		messages = append(slices.Clip(messages), l.results().message)
+		messages = append(slices.Clip(messages), l.results().Message)
 	}
 	if (begun || len(l.open) == 0) && !l.inFlight && l.flushable() {
 		messages = slices.Clip(messages)
 		for _, m := range l.follows(messages) {
-			messages = append(messages, m.message)
+			messages = append(messages, m.Message)
 		}
 	}
 	return messages

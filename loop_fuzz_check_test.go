@@ -7,31 +7,32 @@ import (
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
+	"github.com/toolrunner/toolrunner/internal/history"
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
 // check checks what must hold whenever the caller has control.
 func (d *drive) check() error {
 	for i, was := range d.kept {
-		if is := d.loop.history.messages[i].raw; !bytes.Equal(is, was) {
+		if is := d.loop.history.Messages[i].Raw; !bytes.Equal(is, was) {
 			return fmt.Errorf("message %d of the history changed from %s to %s", i, was, is)
 		}
 	}
-	for _, m := range d.loop.history.messages[len(d.kept):] {
-		d.kept = append(d.kept, bytes.Clone(m.raw))
+	for _, m := range d.loop.history.Messages[len(d.kept):] {
+		d.kept = append(d.kept, bytes.Clone(m.Raw))
 	}
 	if err := d.checkSnapshot(); err != nil {
 		return err
 	}
 	before := d.state()
 	view := d.loop.view()
-	shown := decodeMessages(view)
+	shown := history.Params(view)
 	for i, m := range view {
-		if again, err := encodeParam(shown[i]); err != nil || !wire.Same(again, m.raw) {
-			return fmt.Errorf("message %s is shown as %s (%w)", m.raw, again, err)
+		if again, err := history.EncodeParam(shown[i]); err != nil || !wire.Same(again, m.Raw) {
+			return fmt.Errorf("message %s is shown as %s (%w)", m.Raw, again, err)
 		}
-		if again, err := json.Marshal(shown[i]); err != nil || !wire.Same(again, m.raw) {
-			return fmt.Errorf("message %s is encoded by the SDK as %s (%w)", m.raw, again, err)
+		if again, err := json.Marshal(shown[i]); err != nil || !wire.Same(again, m.Raw) {
+			return fmt.Errorf("message %s is encoded by the SDK as %s (%w)", m.Raw, again, err)
 		}
 	}
 	if after := d.state(); after != before {
@@ -52,11 +53,11 @@ func (d *drive) checkContinuation(messages []anthropic.BetaMessageParam) error {
 	s := l.step(limits{})
 	if s.kind == stepRun {
 		for _, call := range s.calls {
-			if why := d.settled[call.use.id]; why != "" {
-				return fmt.Errorf("a continued conversation runs call %q again: it %s", call.use.id, why)
+			if why := d.settled[call.use.ID]; why != "" {
+				return fmt.Errorf("a continued conversation runs call %q again: it %s", call.use.ID, why)
 			}
-			if first := d.loop.openCall(call.use.id); first != nil && (first.state == callSuspended || first.decision.kind == allowInput) {
-				return fmt.Errorf("a continued conversation runs call %q, which nobody has allowed as it is", call.use.id)
+			if first := d.loop.openCall(call.use.ID); first != nil && (first.state == callSuspended || first.decision.kind == allowInput) {
+				return fmt.Errorf("a continued conversation runs call %q, which nobody has allowed as it is", call.use.ID)
 			}
 			l.answer(call, TextResult("").encode(call.use), nil)
 		}
@@ -73,15 +74,15 @@ func (d *drive) checkContinuation(messages []anthropic.BetaMessageParam) error {
 
 // checkDecided checks that a call which is handed out may be, with its input.
 func (d *drive) checkDecided(call *openCall) error {
-	want := call.use.written()
+	want := call.use.Written()
 	switch {
 	case d.waiting[call]:
-		return fmt.Errorf("call %q is handed out while it waits for a decision", call.use.id)
+		return fmt.Errorf("call %q is handed out while it waits for a decision", call.use.ID)
 	case call.decided && call.decision.kind == allowInput:
 		want = call.decision.input
 	}
 	if got := call.public().Input; string(got) != string(want) {
-		return fmt.Errorf("call %q is handed out with the input %s, want %s", call.use.id, got, want)
+		return fmt.Errorf("call %q is handed out with the input %s, want %s", call.use.ID, got, want)
 	}
 	return nil
 }
@@ -91,7 +92,7 @@ func (d *drive) checkDecided(call *openCall) error {
 func (d *drive) checkNobodyWaits() error {
 	for call := range d.waiting {
 		if call.state == callSuspended {
-			return fmt.Errorf("a request goes out while call %q waits for a decision", call.use.id)
+			return fmt.Errorf("a request goes out while call %q waits for a decision", call.use.ID)
 		}
 	}
 	return nil

@@ -10,6 +10,8 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2/packages/param"
 
 	"github.com/toolrunner/toolrunner/toolrunnertest"
+
+	"github.com/toolrunner/toolrunner/internal/history"
 )
 
 // entropy turns the bytes of a fuzz input into choices. Once they are used up
@@ -199,10 +201,10 @@ func (s *script) results(open []*openCall) []anthropic.BetaContentBlockParamUnio
 	for _, call := range open {
 		switch s.below(4) {
 		case 0:
-			blocks = append(blocks, anthropic.NewBetaToolResultBlock(call.use.id, "given", false))
+			blocks = append(blocks, anthropic.NewBetaToolResultBlock(call.use.ID, "given", false))
 		case 1:
 			blocks = append(blocks, param.Override[anthropic.BetaContentBlockParamUnion](json.RawMessage(
-				fmt.Sprintf(`{"tool_use_id":%q,"type":"tool_result"}`, call.use.id))))
+				fmt.Sprintf(`{"tool_use_id":%q,"type":"tool_result"}`, call.use.ID))))
 		}
 	}
 	switch s.below(6) {
@@ -255,23 +257,23 @@ func withoutAbandoned(body []byte) []byte {
 	}
 	_ = json.Unmarshal(request["messages"], &messages)
 	for i, m := range messages {
-		blocks, err := parseBlocks(m.Content)
+		blocks, err := history.ParseBlocks(m.Content)
 		seam := -1
 		for at, b := range blocks {
-			if b.kind == typeFallback {
+			if b.Kind == history.TypeFallback {
 				seam = at
 			}
 		}
-		if err != nil || m.Role != roleAssistant || seam < 0 {
+		if err != nil || m.Role != history.RoleAssistant || seam < 0 {
 			continue
 		}
 		at := -1
-		blocks = slices.DeleteFunc(blocks, func(b block) bool {
+		blocks = slices.DeleteFunc(blocks, func(b history.Block) bool {
 			at++
-			return at < seam && b.kind == typeToolUse
+			return at < seam && b.Kind == history.TypeToolUse
 		})
-		joined := joinMessage(roleAssistant, rawsOf(blocks))
-		messages[i].Content = joined.content()
+		joined := history.JoinMessage(history.RoleAssistant, history.RawsOf(blocks))
+		messages[i].Content = joined.Content()
 	}
 	request["messages"], _ = json.Marshal(messages)
 	body, _ = json.Marshal(request)

@@ -14,6 +14,8 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
 	"github.com/toolrunner/toolrunner/toolrunnertest"
+
+	"github.com/toolrunner/toolrunner/internal/history"
 )
 
 // FuzzLoop is in the package, as the loop is: it has no exported form, and a
@@ -119,8 +121,8 @@ func (d *drive) follow() error {
 	if after := d.state(); err != nil && after != before {
 		return fmt.Errorf("refused messages changed the loop from\n%s\nto\n%s", before, after)
 	}
-	if refused := (*HistoryError)(nil); err != nil && !errors.As(err, &refused) {
-		return fmt.Errorf("messages are refused with %w, want a *HistoryError", err)
+	if refused := (*history.Error)(nil); err != nil && !errors.As(err, &refused) {
+		return fmt.Errorf("messages are refused with %w, want a *Error", err)
 	}
 	return nil
 }
@@ -128,13 +130,13 @@ func (d *drive) follow() error {
 // state describes the loop.
 func (d *drive) state() string {
 	var b strings.Builder
-	for _, m := range slices.Concat(d.loop.history.messages, d.loop.queue.messages) {
-		fmt.Fprintf(&b, "%s\n", m.raw)
+	for _, m := range slices.Concat(d.loop.history.Messages, d.loop.queue.Messages) {
+		fmt.Fprintf(&b, "%s\n", m.Raw)
 	}
 	for _, call := range d.loop.open {
-		fmt.Fprintf(&b, "%s %d %v %s\n", call.use.id, call.state, call.decided, call.block)
+		fmt.Fprintf(&b, "%s %d %v %s\n", call.use.ID, call.state, call.decided, call.block)
 	}
-	fmt.Fprint(&b, d.loop.news, d.loop.ended, d.loop.inFlight, d.loop.iteration, len(d.loop.history.open), len(d.loop.queue.open))
+	fmt.Fprint(&b, d.loop.news, d.loop.ended, d.loop.inFlight, d.loop.iteration, len(d.loop.history.Open), len(d.loop.queue.Open))
 	return b.String()
 }
 
@@ -183,7 +185,7 @@ func (d *drive) runCalls(calls []*openCall) error {
 		return errors.New("there is nothing to run")
 	}
 	for _, call := range calls {
-		id := call.use.id
+		id := call.use.ID
 		if why := d.settled[id]; why != "" {
 			return fmt.Errorf("call %q is handed out again: it %s", id, why)
 		}
@@ -201,14 +203,14 @@ func (d *drive) runCalls(calls []*openCall) error {
 	for _, call := range calls {
 		switch d.script.below(6) {
 		case 5: // cancelled before it began
-			d.note("hold %s", call.use.id)
+			d.note("hold %s", call.use.ID)
 			return nil
 		case 1:
-			d.note("lose %s", call.use.id)
-			repeat := call.use.name == "pure"
+			d.note("lose %s", call.use.ID)
+			repeat := call.use.Name == "pure"
 			d.loop.started(call, repeat)
 			if !repeat {
-				d.settled[call.use.id] = "has started and is not read-only"
+				d.settled[call.use.ID] = "has started and is not read-only"
 			}
 			continue
 		case 2:
@@ -230,9 +232,9 @@ func (d *drive) runCalls(calls []*openCall) error {
 		if call.state == callAnswered { // by a follow-up
 			continue
 		}
-		d.note("answer %s", call.use.id)
+		d.note("answer %s", call.use.ID)
 		d.loop.answer(call, d.script.result().encode(call.use), nil)
-		d.settled[call.use.id] = "was answered"
+		d.settled[call.use.ID] = "was answered"
 	}
 	return nil
 }
@@ -263,16 +265,16 @@ func (d *drive) send() error {
 
 func (d *drive) receive(body []byte) error {
 	d.note("receive %s", body)
-	r, err := readReply(body, d.loop.taken)
-	if refused := (*ReplyError)(nil); errors.As(err, &refused) {
+	r, err := history.ReadReply(body, d.loop.taken)
+	if refused := (*history.ReplyError)(nil); errors.As(err, &refused) {
 		d.note("%v", err)
 		d.loop.fail()
 		return nil
 	} else if err != nil {
 		return err
 	}
-	if !json.Valid(r.raw) || !json.Valid(r.message.raw) {
-		return fmt.Errorf("reply %s became %s", body, r.raw)
+	if !json.Valid(r.Raw) || !json.Valid(r.Message.Raw) {
+		return fmt.Errorf("reply %s became %s", body, r.Raw)
 	}
 	d.loop.receive(r)
 	d.script.pending = d.script.leaves
@@ -302,18 +304,18 @@ func (d *drive) end() error {
 // checkPrefix checks that the request goes on where the last one ended, space at
 // its end aside.
 func (d *drive) checkPrefix() error {
-	messages := d.loop.history.messages
+	messages := d.loop.history.Messages
 	if len(messages) < len(d.sent) {
 		return fmt.Errorf("a request of %d messages follows one of %d", len(messages), len(d.sent))
 	}
 	for i, was := range d.sent {
-		if is := messages[i]; !bytes.Equal(is.raw, was) && !bytes.Equal(trimEnd(is), was) {
-			return fmt.Errorf("message %d was sent as %s and is now %s", i, was, is.raw)
+		if is := messages[i]; !bytes.Equal(is.Raw, was) && !bytes.Equal(trimEnd(is), was) {
+			return fmt.Errorf("message %d was sent as %s and is now %s", i, was, is.Raw)
 		}
 	}
 	d.sent = nil
 	for i, m := range messages {
-		raw := m.raw
+		raw := m.Raw
 		if i == len(messages)-1 {
 			raw = trimEnd(m)
 		}
@@ -329,7 +331,7 @@ func (d *drive) checkRequest(l *loop) error {
 		return err
 	}
 	err = toolrunnertest.CheckRequest(withoutAbandoned(body))
-	if l.rule.after == resumeRun && l.history.last().role == roleAssistant {
+	if l.rule.After == history.ResumeRun && l.history.Last().Role == history.RoleAssistant {
 		err = withoutRule(err, "tool-result-missing") // a paused reply goes back as it is (E8)
 	}
 	if err != nil {
@@ -341,7 +343,7 @@ func (d *drive) checkRequest(l *loop) error {
 // requestBody returns what would be sent.
 func requestBody(l *loop) ([]byte, error) {
 	p := &Params{BetaMessageNewParams: anthropic.BetaMessageNewParams{Model: "m", MaxTokens: 10}}
-	r, err := newRequest(p, requestState{tools: l.tools.first, messages: l.history.messages, container: l.container})
+	r, err := newRequest(p, requestState{tools: l.tools.first, messages: l.history.Messages, container: l.container})
 	if err != nil {
 		return nil, err
 	}

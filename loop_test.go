@@ -8,6 +8,8 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
 	"github.com/toolrunner/toolrunner/toolrunnertest"
+
+	"github.com/toolrunner/toolrunner/internal/history"
 )
 
 // startLoop returns a loop that has got these replies, each of blocks and a stop
@@ -37,7 +39,7 @@ func startLoop(t *testing.T, replies ...[2]string) *loop {
 // take gives the loop a reply.
 func take(t *testing.T, l *loop, blocks, stopReason string) {
 	t.Helper()
-	r, err := readReply([]byte(`{"role":"assistant","content":[`+blocks+`],"stop_reason":"`+stopReason+`"}`), l.taken)
+	r, err := history.ReadReply([]byte(`{"role":"assistant","content":[`+blocks+`],"stop_reason":"`+stopReason+`"}`), l.taken)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,8 +159,8 @@ func TestLoopHoldsACallersResultUntilAPausedTurnIsOver(t *testing.T) {
 	if s := l.step(limits{}); s.kind != stepSend {
 		t.Fatalf("step = %d, want a request", s.kind)
 	}
-	if last := l.history.last(); last.role != roleAssistant {
-		t.Errorf("the server's call is left without its result: the history ends with %s", last.raw)
+	if last := l.history.Last(); last.Role != history.RoleAssistant {
+		t.Errorf("the server's call is left without its result: the history ends with %s", last.Raw)
 	}
 }
 
@@ -177,7 +179,7 @@ func TestLoopRunsTheCallsAfterTheLastFallback(t *testing.T) {
 			l := startLoop(t, [2]string{tt.blocks, "tool_use"})
 			var got []string
 			for _, call := range l.step(limits{}).calls {
-				got = append(got, call.use.id)
+				got = append(got, call.use.ID)
 			}
 			if !slices.Equal(got, tt.want) {
 				t.Errorf("calls = %q, want %q", got, tt.want)
@@ -197,7 +199,7 @@ func TestLoopRunsAnInterruptedCallAgainOnlyIfItIsReadOnly(t *testing.T) {
 	}
 	l.answer(calls[0], TextResult("done").encode(calls[0].use), nil)
 	wantValidRequest(t, l)
-	if last := string(l.history.last().raw); !strings.Contains(last, "interrupted") || !strings.Contains(last, "done") {
+	if last := string(l.history.Last().Raw); !strings.Contains(last, "interrupted") || !strings.Contains(last, "done") {
 		t.Errorf("results = %s, want one that is done and one that says the call was interrupted", last)
 	}
 }
@@ -209,12 +211,12 @@ func TestLoopHoldsFollowUpsWhileAServerToolWorks(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantValidRequest(t, l)
-	if last := l.history.last(); last.role != roleAssistant {
-		t.Errorf("last message = %s, want the paused reply", last.raw)
+	if last := l.history.Last(); last.Role != history.RoleAssistant {
+		t.Errorf("last message = %s, want the paused reply", last.Raw)
 	}
 	take(t, l, `{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[]},{"type":"text","text":"found"}`, "end_turn")
 	wantValidRequest(t, l)
-	if last := string(l.history.last().raw); !strings.Contains(last, "hurry") {
+	if last := string(l.history.Last().Raw); !strings.Contains(last, "hurry") {
 		t.Errorf("last message = %s, want the follow-up", last)
 	}
 }
@@ -230,8 +232,8 @@ func TestLoopPutsResultsThenFollowUpsThenToolChanges(t *testing.T) {
 	l.answer(call, TextResult("done").encode(call.use), nil)
 	wantValidRequest(t, l)
 	var got []string
-	for _, m := range l.history.messages[1:] {
-		got = append(got, string(m.raw))
+	for _, m := range l.history.Messages[1:] {
+		got = append(got, string(m.Raw))
 	}
 	want := []string{
 		`{"role":"assistant","content":[` + callA + `]}`,
@@ -255,7 +257,7 @@ func TestLoopRunsTheCallsOfTheLastAllowedTurn(t *testing.T) {
 	if s = l.step(limits{iterations: 1}); s.kind != stepEnd || s.outcome != OutcomeMaxIterations {
 		t.Fatalf("step = %d (%v), want the end at the limit", s.kind, s.outcome)
 	}
-	if last := string(l.history.last().raw); !strings.Contains(last, "done") {
+	if last := string(l.history.Last().Raw); !strings.Contains(last, "done") {
 		t.Errorf("last message = %s, want the result", last)
 	}
 	if s = l.step(limits{iterations: 2}); s.kind != stepSend {

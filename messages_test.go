@@ -10,6 +10,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolrunner/toolrunner/internal/history"
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
@@ -47,7 +48,7 @@ var assistantBlocks = map[string]string{
 func TestBlocksSurviveRoundTrips(t *testing.T) {
 	for name, raw := range assistantBlocks {
 		t.Run(name, func(t *testing.T) {
-			roundTrip(t, roleAssistant, raw)
+			roundTrip(t, history.RoleAssistant, raw)
 		})
 	}
 	for name, raw := range map[string]string{
@@ -60,7 +61,7 @@ func TestBlocksSurviveRoundTrips(t *testing.T) {
 		"unknown":          `{"type":"hologram","depth":3}`,
 	} {
 		t.Run("user "+name, func(t *testing.T) {
-			roundTrip(t, roleUser, raw)
+			roundTrip(t, history.RoleUser, raw)
 		})
 	}
 }
@@ -68,23 +69,23 @@ func TestBlocksSurviveRoundTrips(t *testing.T) {
 // roundTrip takes a message of a block to the SDK's form and back, three times.
 func roundTrip(t *testing.T, role, raw string) {
 	t.Helper()
-	first := joinMessage(role, [][]byte{[]byte(raw)})
+	first := history.JoinMessage(role, [][]byte{[]byte(raw)})
 	m := first
 	for range 3 {
-		p := m.param()
+		p := m.Param()
 		encoded, err := json.Marshal(p)
-		if err != nil || !wire.Same(encoded, first.raw) {
-			t.Fatalf("the SDK encodes it as %s (%v), want %s", encoded, err, first.raw)
+		if err != nil || !wire.Same(encoded, first.Raw) {
+			t.Fatalf("the SDK encodes it as %s (%v), want %s", encoded, err, first.Raw)
 		}
-		back, err := encodeParam(p)
-		if err != nil || !wire.Same(back, first.raw) {
-			t.Fatalf("it comes back as %s (%v), want %s", back, err, first.raw)
+		back, err := history.EncodeParam(p)
+		if err != nil || !wire.Same(back, first.Raw) {
+			t.Fatalf("it comes back as %s (%v), want %s", back, err, first.Raw)
 		}
-		again, _, err := readMessage(back)
-		if err != nil && role == roleAssistant {
+		again, _, err := history.ReadMessage(back)
+		if err != nil && role == history.RoleAssistant {
 			t.Fatal(err)
 		}
-		m = again.message
+		m = again.Message
 	}
 }
 
@@ -93,7 +94,7 @@ func TestToParamKeepsTheBytesOfEachBlock(t *testing.T) {
 	for name, raw := range assistantBlocks {
 		r := readTestReply(t, `[`+raw+`]`)
 		p := (&Turn{reply: r, over: true}).ToParam()
-		got, err := encodeParam(p)
+		got, err := history.EncodeParam(p)
 		if want := `{"role":"assistant","content":[` + raw + `]}`; err != nil || string(got) != want {
 			t.Errorf("%s: ToParam gives %s (%v), want %s", name, got, err, want)
 		}
@@ -123,7 +124,7 @@ func TestSavedMessagesCanBeReadBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	saved, err := json.Marshal(decodeMessages(l.view()))
+	saved, err := json.Marshal(history.Params(l.view()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,15 +145,15 @@ func TestSavedMessagesCanBeReadBack(t *testing.T) {
 func blocksOf(t *testing.T, l *loop) [][]any {
 	t.Helper()
 	var all [][]any
-	for _, m := range l.history.messages {
-		blocks, err := m.blocks()
+	for _, m := range l.history.Messages {
+		blocks, err := m.Blocks()
 		if err != nil {
 			t.Fatal(err)
 		}
-		values := []any{m.role}
+		values := []any{m.Role}
 		for _, b := range blocks {
 			var v any
-			d := json.NewDecoder(bytes.NewReader(b.raw))
+			d := json.NewDecoder(bytes.NewReader(b.Raw))
 			d.UseNumber()
 			if err := d.Decode(&v); err != nil {
 				t.Fatal(err)
@@ -176,15 +177,15 @@ func TestEncodeMessageKeepsRawBytes(t *testing.T) {
 		`{"role":"assistant","content":[{"signature":"<\u003c","type":"thinking","thinking":""}],"extra":1}`,
 		` {"content" : "x" , "role":"user"} `,
 	} {
-		m, ok, err := encodeMessage(rawMessage(raw))
-		if err != nil || !ok || string(m.raw) != raw {
-			t.Errorf("%s is encoded as %s (%v, %v)", raw, m.raw, ok, err)
+		m, ok, err := history.EncodeMessage(rawMessage(raw))
+		if err != nil || !ok || string(m.Raw) != raw {
+			t.Errorf("%s is encoded as %s (%v, %v)", raw, m.Raw, ok, err)
 		}
 	}
-	typed := anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("<x>"), rawBlock([]byte(`{"type":"hologram", "d":"<"}`)))
-	m, _, err := encodeMessage(typed)
+	typed := anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("<x>"), history.RawBlock([]byte(`{"type":"hologram", "d":"<"}`)))
+	m, _, err := history.EncodeMessage(typed)
 	want, sdkErr := typed.MarshalJSON()
-	if err != nil || sdkErr != nil || !wire.Same(m.raw, want) {
-		t.Errorf("message = %s (%v), want %s (%v)", m.raw, err, want, sdkErr)
+	if err != nil || sdkErr != nil || !wire.Same(m.Raw, want) {
+		t.Errorf("message = %s (%v), want %s (%v)", m.Raw, err, want, sdkErr)
 	}
 }

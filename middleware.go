@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
+
+	"github.com/toolrunner/toolrunner/internal/history"
 )
 
 // What goes around handlers:
@@ -146,7 +148,7 @@ func CacheResults(size int) Middleware {
 			}
 			result, err := next(ctx, call)
 			if err == nil {
-				block := result.encode(toolUse{}) // a failed one if it cannot be encoded
+				block := result.encode(history.Use{}) // a failed one if it cannot be encoded
 				if !readResult(block).IsError {
 					c.put(key, block)
 				}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/toolrunner/toolrunner/internal/history"
 )
 
 // A call that the history has no result for, from the reply that makes it to the
@@ -50,7 +52,7 @@ func parseCallState(name string) (callState, bool) {
 
 // openCall is a call without a result in the history.
 type openCall struct {
-	use       toolUse
+	use       history.Use
 	iteration int
 	reply     int // how many replies the conversation had had when it became open
 	version   int // grows with each change
@@ -103,8 +105,8 @@ func (l *loop) decide(c *openCall, d Decision) error {
 }
 
 // isFor reports whether c is the call use.
-func (c *openCall) isFor(use toolUse) bool {
-	return c.use.id == use.id && c.use.name == use.name && bytes.Equal(c.use.input, use.input)
+func (c *openCall) isFor(use history.Use) bool {
+	return c.use.ID == use.ID && c.use.Name == use.Name && bytes.Equal(c.use.Input, use.Input)
 }
 
 // answer returns the result of the call, or what stands in for it.
@@ -113,13 +115,13 @@ func (c *openCall) answer() []byte {
 	case callAnswered:
 		return c.sent()
 	case callStarted:
-		return c.decision.annotated(ErrorResult(unrunInterrupted)).encode(c.use)
+		return c.decision.annotated(ErrorResult(history.UnrunInterrupted)).encode(c.use)
 	case callWaiting:
-		return ErrorResult(unrunStopped).encode(c.use)
+		return history.ResultBlock(c.use, history.UnrunStopped, true)
 	case callSuspended:
-		return ErrorResult(unrunSuspended).encode(c.use)
+		return history.ResultBlock(c.use, history.UnrunSuspended, true)
 	default:
-		return ErrorResult(c.unrun).encode(c.use)
+		return history.ResultBlock(c.use, c.unrun, true)
 	}
 }
 
@@ -150,7 +152,7 @@ func (c *openCall) input() []byte {
 	if c.decision.kind == allowInput {
 		return bytes.Clone(c.decision.input)
 	}
-	return bytes.Clone(c.use.written())
+	return bytes.Clone(c.use.Written())
 }
 
 // public returns the call as callers see it.
@@ -165,8 +167,8 @@ func (c *openCall) public() *Call {
 // complete when somebody is to see it.
 func (c *openCall) unseen() *Call {
 	return &Call{
-		ID: c.use.id, Name: c.use.name, Iteration: c.iteration,
-		reply: c.reply, original: c.use.written(), block: &lateBlock{raw: c.use.raw},
+		ID: c.use.ID, Name: c.use.Name, Iteration: c.iteration,
+		reply: c.reply, original: c.use.Written(), block: &lateBlock{raw: c.use.Raw},
 	}
 }
 
@@ -221,14 +223,14 @@ func (l *loop) hand(id string, slot **Result) {
 // begin takes note of a call in the reply under way, which may run before the
 // reply is complete. It returns nil for one that the reply will not have as it
 // is: readReply has to mend it.
-func (l *loop) begin(b *block) *openCall {
-	use := b.use()
-	again := slices.ContainsFunc(l.early, func(c *openCall) bool { return c.use.id == use.id })
-	if again || l.taken(use.id) || checkUses([]block{*b}) != nil {
+func (l *loop) begin(b *history.Block) *openCall {
+	use := b.Use()
+	again := slices.ContainsFunc(l.early, func(c *openCall) bool { return c.use.ID == use.ID })
+	if again || l.taken(use.ID) || history.CheckUses([]history.Block{*b}) != nil {
 		return nil
 	}
 	call := &openCall{
-		use: use, iteration: l.iteration + 1, reply: l.usage.Replies + 1, state: callWaiting, early: true, unrun: unrunEnded,
+		use: use, iteration: l.iteration + 1, reply: l.usage.Replies + 1, state: callWaiting, early: true, unrun: history.UnrunEnded,
 	}
 	l.early = append(l.early, call)
 	return call
@@ -238,7 +240,7 @@ func (l *loop) begin(b *block) *openCall {
 // turn, has started.
 func (l *loop) began(id string) bool {
 	return slices.ContainsFunc(slices.Concat(l.early, l.open), func(c *openCall) bool {
-		return c.use.id == id && c.state > callWaiting
+		return c.use.ID == id && c.state > callWaiting
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/option"
 
+	"github.com/toolrunner/toolrunner/internal/history"
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
@@ -180,7 +181,7 @@ func (p *Params) breakpoints(own []*registered) int {
 	given := make(map[string]bool)
 	for _, tool := range p.Tools {
 		if definition, err := encodeTool(tool); err == nil {
-			n += countBreakpoints(definition)
+			n += history.CountBreakpoints(definition)
 			given[wire.StringMember(definition, "name")] = true
 		}
 	}

@@ -3,9 +3,10 @@ package toolrunner
 import (
 	"encoding/json"
 	"errors"
-	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/toolrunner/toolrunner/internal/history"
 )
 
 // E56, E88, E89, E90, E96, E97: a reply that the API takes back stays as it came.
@@ -21,22 +22,22 @@ func TestReadReplyKeepsTheBytesOfTheContent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := readTestReply(t, content)
-			if got := string(r.message.content()); got != content {
+			if got := string(r.Message.Content()); got != content {
 				t.Errorf("content = %s, want %s", got, content)
 			}
-			if got, want := string(r.message.raw), `{"role":"assistant","content":`+content+`}`; got != want {
+			if got, want := string(r.Message.Raw), `{"role":"assistant","content":`+content+`}`; got != want {
 				t.Errorf("message = %s, want %s", got, want)
 			}
-			if r.blank || len(r.notes) > 0 {
-				t.Errorf("blank = %v, notes = %q, want a reply that is left alone", r.blank, r.notes)
+			if r.Blank || len(r.Notes) > 0 {
+				t.Errorf("blank = %v, notes = %q, want a reply that is left alone", r.Blank, r.Notes)
 			}
 		})
 	}
 }
 
-func readTestReply(t *testing.T, content string, taken ...string) *reply {
+func readTestReply(t *testing.T, content string, taken ...string) *history.Reply {
 	t.Helper()
-	r, err := readReply([]byte(`{"id":"msg","role":"assistant","content":`+content+`,"stop_reason":"tool_use","usage":{"input_tokens":1}}`), func(id string) bool {
+	r, err := history.ReadReply([]byte(`{"id":"msg","role":"assistant","content":`+content+`,"stop_reason":"tool_use","usage":{"input_tokens":1}}`), func(id string) bool {
 		return strings.Contains(strings.Join(taken, " "), id)
 	})
 	if err != nil {
@@ -74,22 +75,22 @@ func TestReadReplyMendsWhatTheAPIWouldNotTakeBack(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := readTestReply(t, tt.content, tt.taken...)
-			if got := string(r.message.content()); got != tt.want {
+			if got := string(r.Message.Content()); got != tt.want {
 				t.Errorf("content = %s, want %s", got, tt.want)
 			}
 			for id, input := range tt.invalid {
-				if got, want := r.failed[id], invalidInput(input); !reflect.DeepEqual(got, want) {
-					t.Errorf("result of %s = %+v, want %+v", id, got, want)
+				if got, want := string(r.Failed[id]), string(ErrorResult(history.InvalidInput(input)).encode(history.Use{ID: id})); got != want {
+					t.Errorf("result of %s = %s, want %s", id, got, want)
 				}
 			}
-			if len(r.failed) != len(tt.invalid) {
-				t.Errorf("%d calls fail, want %d", len(r.failed), len(tt.invalid))
+			if len(r.Failed) != len(tt.invalid) {
+				t.Errorf("%d calls fail, want %d", len(r.Failed), len(tt.invalid))
 			}
-			if len(r.notes) != tt.notes {
-				t.Errorf("notes = %q, want %d", r.notes, tt.notes)
+			if len(r.Notes) != tt.notes {
+				t.Errorf("notes = %q, want %d", r.Notes, tt.notes)
 			}
-			if !json.Valid(r.raw) {
-				t.Errorf("reply = %s, want valid JSON", r.raw)
+			if !json.Valid(r.Raw) {
+				t.Errorf("reply = %s, want valid JSON", r.Raw)
 			}
 		})
 	}
@@ -104,7 +105,7 @@ func TestReadReplyNoticesWhatSaysNothing(t *testing.T) {
 		`[{"type":"text","text":" "},` + callA + `]`:                     false,
 		`[{"type":"text","text":"."}]`:                                   false,
 	} {
-		if got := readTestReply(t, content).blank; got != want {
+		if got := readTestReply(t, content).Blank; got != want {
 			t.Errorf("%s: blank = %v, want %v", content, got, want)
 		}
 	}
@@ -121,8 +122,8 @@ func TestReadReplyRefusesWhatIsNoReply(t *testing.T) {
 		"an error that looks like a reply": `{"type":"error","error":{"type":"overloaded_error","message":"x"}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := readReply([]byte(body), func(string) bool { return false })
-			var refused *ReplyError
+			_, err := history.ReadReply([]byte(body), func(string) bool { return false })
+			var refused *history.ReplyError
 			if !errors.As(err, &refused) || string(refused.Body) != body {
 				t.Errorf("error = %v, want a *ReplyError with the body", err)
 			}
@@ -134,12 +135,12 @@ func TestReadReplyRefusesWhatIsNoReply(t *testing.T) {
 func TestCallsWithBadInputAreNotRun(t *testing.T) {
 	l := startLoop(t, [2]string{`{"type":"tool_use","id":"a","name":"pure","input":"{\"cut"},` + callB, "tool_use"})
 	s := l.step(limits{})
-	if len(s.calls) != 1 || s.calls[0].use.id != "b" {
+	if len(s.calls) != 1 || s.calls[0].use.ID != "b" {
 		t.Fatalf("%d calls are to run, want b alone", len(s.calls))
 	}
 	l.answer(s.calls[0], TextResult("done").encode(s.calls[0].use), nil)
 	wantValidRequest(t, l)
-	if got := string(l.history.last().raw); !strings.Contains(got, `{\"cut`) || !strings.Contains(got, `"is_error":true`) {
+	if got := string(l.history.Last().Raw); !strings.Contains(got, `{\"cut`) || !strings.Contains(got, `"is_error":true`) {
 		t.Errorf("results = %s, want an error that quotes the input", got)
 	}
 }

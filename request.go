@@ -15,6 +15,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2/option"
 	"github.com/anthropics/anthropic-sdk-go/v2/packages/param"
 
+	"github.com/toolrunner/toolrunner/internal/history"
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
@@ -39,7 +40,7 @@ type request struct {
 type requestState struct {
 	system     *systemPrompt
 	tools      []*registered
-	messages   []message
+	messages   []history.Message
 	container  string // of the last reply that had one
 	dropChoice bool   // a forced tool choice has done its work
 	step       step   // what the request is for
@@ -72,7 +73,7 @@ func newRequest(p *Params, s requestState) (*request, error) {
 		return nil, fmt.Errorf("the schema of the output format: %w", err)
 	}
 	if s.step.kind != stepSummarize && !param.IsOmitted(p.Thinking) {
-		thinking, err := encodeJSON(p.Thinking)
+		thinking, err := history.EncodeJSON(p.Thinking)
 		if err != nil {
 			return nil, fmt.Errorf("Params.Thinking: %w", err)
 		}
@@ -173,14 +174,14 @@ func (d definitions) Len() int        { return len(d) }
 func (d definitions) At(i int) []byte { return d[i].definition }
 
 // earlier are messages as a request has them.
-type earlier []message
+type earlier []history.Message
 
 func (e earlier) Len() int        { return len(e) }
-func (e earlier) At(i int) []byte { return e[i].raw }
+func (e earlier) At(i int) []byte { return e[i].Raw }
 
 var comma = []byte(",") //nolint:gochecknoglobals // a constant; slices cannot be one
 
-func (r *request) appendMessages(messages []message) error {
+func (r *request) appendMessages(messages []history.Message) error {
 	r.messages = len(messages)
 	if len(messages) == 0 {
 		return errors.New("there are no messages; give Params.Messages to New, or call AppendMessages")
@@ -197,20 +198,20 @@ func (r *request) appendMessages(messages []message) error {
 
 // trimEnd returns the message without the space at its end if it is one that
 // the model is to go on with, as the API refuses it there.
-func trimEnd(m message) []byte {
-	if m.role != roleAssistant {
-		return m.raw
+func trimEnd(m history.Message) []byte {
+	if m.Role != history.RoleAssistant {
+		return m.Raw
 	}
-	blocks, err := m.blocks()
+	blocks, err := m.Blocks()
 	if err != nil {
-		return m.raw
+		return m.Raw
 	}
 	for trimmed := false; ; trimmed = true {
 		last := len(blocks) - 1
-		if last < 0 || blocks[last].kind != typeText {
+		if last < 0 || blocks[last].Kind != history.TypeText {
 			return trimmedMessage(m, blocks, trimmed)
 		}
-		text, _ := wire.Unquote(blocks[last].text)
+		text, _ := wire.Unquote(blocks[last].Text)
 		kept := strings.TrimRightFunc(text, unicode.IsSpace)
 		switch kept {
 		case text:
@@ -218,17 +219,17 @@ func trimEnd(m message) []byte {
 		case "":
 			blocks = blocks[:last]
 		default:
-			blocks[last].raw = wire.SetMember(blocks[last].raw, "text", wire.AppendString(nil, kept))
+			blocks[last].Raw = wire.SetMember(blocks[last].Raw, "text", wire.AppendString(nil, kept))
 			return trimmedMessage(m, blocks, true)
 		}
 	}
 }
 
-func trimmedMessage(m message, blocks []block, trimmed bool) []byte {
+func trimmedMessage(m history.Message, blocks []history.Block, trimmed bool) []byte {
 	if !trimmed {
-		return m.raw
+		return m.Raw
 	}
-	return joinMessage(roleAssistant, rawsOf(blocks)).raw
+	return history.JoinMessage(history.RoleAssistant, history.RawsOf(blocks)).Raw
 }
 
 // option returns the option that completes the body. It must come before all

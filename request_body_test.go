@@ -10,6 +10,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2/packages/param"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolrunner/toolrunner/internal/history"
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
@@ -44,13 +45,13 @@ func memberOf(t *testing.T, body []byte, name string) string {
 	return string(o[name])
 }
 
-func encodedMessages(t *testing.T, messages ...anthropic.BetaMessageParam) []message {
+func encodedMessages(t *testing.T, messages ...anthropic.BetaMessageParam) []history.Message {
 	t.Helper()
 	l, err := newLoop(fuzzTools(), messages)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return l.history.messages
+	return l.history.Messages
 }
 
 func minimal() *Params {
@@ -180,7 +181,7 @@ func TestLoopRemembersTheLastContainer(t *testing.T) {
 	for _, tt := range []struct{ container, want string }{
 		{``, ""}, {`,"container":{"id":"one","expires_at":"x"}`, "one"}, {`,"container":null`, "one"}, {``, "one"}, {`,"container":{"id":"two"}`, "two"},
 	} {
-		r, err := readReply([]byte(`{"role":"assistant","content":[{"type":"text","text":"x"}],"stop_reason":"pause_turn"`+tt.container+`}`), l.taken)
+		r, err := history.ReadReply([]byte(`{"role":"assistant","content":[{"type":"text","text":"x"}],"stop_reason":"pause_turn"`+tt.container+`}`), l.taken)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/packages/param"
+
+	"github.com/toolrunner/toolrunner/internal/history"
 )
 
 // Bytes that may come from anybody reach this file; a loop whose history the API
@@ -167,7 +169,7 @@ func (r *record) after(before *record) (*record, error) {
 // was saved.
 func (r *record) restore(tools *toolset) (*loop, []string, error) {
 	l := &loop{tools: tools, run: r.Run, sequence: r.Sequence, reply: r.Reply, rule: r.State.Stop.rule()}
-	l.queue.base = &l.history
+	l.queue.Base = &l.history
 	if r.Run == "" || r.Sequence <= 0 {
 		return nil, nil, snapshotError(nil, "its run is %q and its sequence %d", r.Run, r.Sequence)
 	}
@@ -177,7 +179,7 @@ func (r *record) restore(tools *toolset) (*loop, []string, error) {
 	if err := l.restoreMessages(r); err != nil {
 		return nil, nil, err
 	}
-	changed, err := tools.restore(r.Tools, l.history.changes)
+	changed, err := tools.restore(r.Tools, l.history.Changes)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -200,7 +202,7 @@ func (l *loop) restoreMessages(r *record) error {
 		if i == r.State.Sent.Messages {
 			l.sent.history = l.history
 		}
-		if err := l.history.restore(raw); err != nil {
+		if err := l.history.Restore(raw); err != nil {
 			return snapshotError(err, "messages[%d]", i)
 		}
 	}
@@ -209,61 +211,42 @@ func (l *loop) restoreMessages(r *record) error {
 	}
 	l.sent.open, l.sent.rule = r.State.Sent.Calls, r.State.Sent.Stop.rule()
 	for i, raw := range r.Queue {
-		if err := l.queue.restore(raw); err != nil {
+		if err := l.queue.Restore(raw); err != nil {
 			return snapshotError(err, "queue[%d]", i)
 		}
 	}
 	return nil
 }
 
-// restore adds a message, if the API accepts it there as it is.
-func (h *history) restore(raw []byte) error {
-	m, ok, err := readMessage(raw)
-	if err != nil {
-		return err
-	}
-	if !ok || !bytes.Equal(m.raw, raw) {
-		return errors.New("it says nothing, or holds empty text")
-	}
-	if err := h.refusal(&m); err != nil {
-		return err
-	}
-	if m.role != roleAssistant && len(m.results) < len(h.open) {
-		return errors.New("it leaves calls without results that the message before it makes")
-	}
-	h.push(m)
-	return nil
-}
-
 // restoreCalls reads the open calls, which are those that the history leaves open.
 func (l *loop) restoreCalls(r *record) error {
-	if len(r.Calls) != len(l.history.open) {
-		return snapshotError(nil, "it has %d open calls, and the history %d", len(r.Calls), len(l.history.open))
+	if len(r.Calls) != len(l.history.Open) {
+		return snapshotError(nil, "it has %d open calls, and the history %d", len(r.Calls), len(l.history.Open))
 	}
 	for i := range r.Calls {
-		use := l.history.open[i]
-		if r.Calls[i].ID != use.id {
-			return snapshotError(nil, "calls[%d] is %q, and in the history %q", i, r.Calls[i].ID, use.id)
+		use := l.history.Open[i]
+		if r.Calls[i].ID != use.ID {
+			return snapshotError(nil, "calls[%d] is %q, and in the history %q", i, r.Calls[i].ID, use.ID)
 		}
 		call, err := r.Calls[i].restore(use)
 		if err != nil {
-			return snapshotError(err, "the call %q", use.id)
+			return snapshotError(err, "the call %q", use.ID)
 		}
-		tool := l.tools.byName[use.name]
+		tool := l.tools.byName[use.Name]
 		waits := call.state == callSuspended || call.state == callWaiting
-		if waits && tool == nil && use.toolset == "" && r.Tools.has(use.name) {
-			return snapshotError(nil, "the call %q waits for the tool %q, which is not among the tools; pass it to Resume", use.id, use.name)
+		if waits && tool == nil && use.Toolset == "" && r.Tools.has(use.Name) {
+			return snapshotError(nil, "the call %q waits for the tool %q, which is not among the tools; pass it to Resume", use.ID, use.Name)
 		}
 		l.open = append(l.open, call)
 	}
 	for i := range r.Dropped {
-		b, err := parseBlock(r.Dropped[i].Use)
+		b, err := history.ParseBlock(r.Dropped[i].Use)
 		if err == nil {
-			err = checkUses([]block{b})
+			err = history.CheckUses([]history.Block{b})
 		}
 		var call *openCall
 		if err == nil {
-			call, err = r.Dropped[i].restore(b.use())
+			call, err = r.Dropped[i].restore(b.Use())
 		}
 		if err != nil {
 			return snapshotError(err, "dropped[%d]", i)
@@ -274,7 +257,7 @@ func (l *loop) restoreCalls(r *record) error {
 }
 
 // restore returns the call use in the state that was saved.
-func (c *savedCall) restore(use toolUse) (*openCall, error) {
+func (c *savedCall) restore(use history.Use) (*openCall, error) {
 	state, ok := parseCallState(c.State)
 	if !ok || c.Iteration < 0 || c.Reply < 0 {
 		return nil, fmt.Errorf("its state is %q, its iteration %d, its reply %d", c.State, c.Iteration, c.Reply)
@@ -291,8 +274,8 @@ func (c *savedCall) restore(use toolUse) (*openCall, error) {
 		return nil, errors.New("it is not run, and nothing says why")
 	}
 	if call.state == callAnswered {
-		b, err := parseBlock(c.Result)
-		if err != nil || b.kind != typeToolResult || b.toolUseID != use.id || b.isEmptyError() {
+		b, err := history.ParseBlock(c.Result)
+		if err != nil || b.Kind != history.TypeToolResult || b.ToolUseID != use.ID || b.IsEmptyError() {
 			return nil, fmt.Errorf("its result is no tool_result for it that the API accepts: %.200s", c.Result)
 		}
 		call.block = c.Result
@@ -300,7 +283,7 @@ func (c *savedCall) restore(use toolUse) (*openCall, error) {
 	return call, nil
 }
 
-func (c *savedCall) decision(use toolUse) (Decision, error) {
+func (c *savedCall) decision(use history.Use) (Decision, error) {
 	for _, d := range []Decision{Allow(), AllowInput(c.Input), Deny("")} {
 		if d.String() == c.Decision {
 			return d, d.check(use)
@@ -310,12 +293,12 @@ func (c *savedCall) decision(use toolUse) (Decision, error) {
 }
 
 // rule returns what follows the stop reason that was saved.
-func (s *savedStop) rule() stopRule {
+func (s *savedStop) rule() history.Rule {
 	if s == nil {
-		return stopRule{unrun: unrunGiven}
+		return history.Rule{Unrun: history.UnrunGiven}
 	}
-	rule := ruleFor(anthropic.BetaStopReason(s.Reason))
-	rule.code = s.Code
+	rule := history.RuleFor(anthropic.BetaStopReason(s.Reason))
+	rule.Code = s.Code
 	return rule
 }
 
@@ -354,7 +337,7 @@ func (u savedUsage) restore() Usage {
 // restore gives the tools, which are those of this process, the places that they
 // had. told is what messages say about them. It returns the names of those that the
 // model knows otherwise.
-func (s *toolset) restore(saved *savedTools, told []toolChange) (changed []string, err error) {
+func (s *toolset) restore(saved *savedTools, told []history.Change) (changed []string, err error) {
 	if saved == nil {
 		return nil, snapshotError(nil, "it has no tools")
 	}
@@ -371,11 +354,11 @@ func (s *toolset) restore(saved *savedTools, told []toolChange) (changed []strin
 		s.drop(name)
 	}
 	for i, raw := range saved.Changes {
-		b, err := parseBlock(raw)
-		if err != nil || len(b.changes) == 0 && b.kind != typeToolAddition && b.kind != typeToolRemoval {
+		b, err := history.ParseBlock(raw)
+		if err != nil || len(b.Changes) == 0 && b.Kind != history.TypeToolAddition && b.Kind != history.TypeToolRemoval {
 			return nil, snapshotError(err, "tools.changes[%d] changes no tool", i)
 		}
-		s.changes, s.queued = append(s.changes, raw), append(s.queued, b.changes...)
+		s.changes, s.queued = append(s.changes, raw), append(s.queued, b.Changes...)
 	}
 	later := make(map[string]bool) // what messages define, or have defined, is not among the first
 	maps.Copy(later, s.gone)
@@ -383,7 +366,7 @@ func (s *toolset) restore(saved *savedTools, told []toolChange) (changed []strin
 		later[tool.Name] = true
 	}
 	for _, c := range slices.Concat(told, s.queued) {
-		later[c.name] = later[c.name] || c.add
+		later[c.Name] = later[c.Name] || c.Add
 	}
 	s.first = slices.DeleteFunc(s.first, func(r *registered) bool { return later[r.name] && placeOf(place, r) == len(place) })
 	slices.SortStableFunc(s.first, func(a, b *registered) int { return cmp.Compare(placeOf(place, a), placeOf(place, b)) })

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/toolrunner/toolrunner/toolrunnertest"
+
+	"github.com/toolrunner/toolrunner/internal/history"
 )
 
 // FuzzResume reads what may come from anybody. What it takes is a run that goes on,
@@ -60,14 +62,14 @@ func goOnWith(t *testing.T, l *loop, whole []byte) {
 	t.Helper()
 	for range 6 {
 		answered := make(map[string]bool)
-		for _, m := range l.history.messages {
-			if m.role == roleUser {
-				blocks, err := m.blocks()
+		for _, m := range l.history.Messages {
+			if m.Role == history.RoleUser {
+				blocks, err := m.Blocks()
 				if err != nil {
 					t.Fatal(err)
 				}
 				for _, b := range blocks {
-					answered[b.toolUseID] = true
+					answered[b.ToolUseID] = true
 				}
 			}
 		}
@@ -77,15 +79,15 @@ func goOnWith(t *testing.T, l *loop, whole []byte) {
 			return
 		case stepRun:
 			for _, call := range s.calls {
-				if answered[call.use.id] || !json.Valid(call.input()) {
-					t.Fatalf("the call %q is run with %s\n%s", call.use.id, call.input(), whole)
+				if answered[call.use.ID] || !json.Valid(call.input()) {
+					t.Fatalf("the call %q is run with %s\n%s", call.use.ID, call.input(), whole)
 				}
 				l.started(call, false)
 				l.answer(call, TextResult("").encode(call.use), nil)
 			}
 		case stepSend:
 			checkSendable(t, l, whole)
-			r, err := readReply([]byte(`{"id":"m","type":"message","role":"assistant","content":[{"type":"text","text":"done"}],"stop_reason":"end_turn"}`), l.taken)
+			r, err := history.ReadReply([]byte(`{"id":"m","type":"message","role":"assistant","content":[{"type":"text","text":"done"}],"stop_reason":"end_turn"}`), l.taken)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,7 +102,7 @@ func goOnWith(t *testing.T, l *loop, whole []byte) {
 // blocks are the caller's, also without a snapshot.
 func checkSendable(t *testing.T, l *loop, whole []byte) {
 	t.Helper()
-	if l.history.last() == nil {
+	if l.history.Last() == nil {
 		return // nothing was asked yet
 	}
 	body, err := requestBody(l)
@@ -110,7 +112,7 @@ func checkSendable(t *testing.T, l *loop, whole []byte) {
 	for _, b := range toolrunnertest.Breaches(toolrunnertest.CheckRequest(withoutAbandoned(body))) {
 		switch b.Rule {
 		case "tool-result-missing":
-			if l.rule.after == resumeRun && l.history.last().role == roleAssistant {
+			if l.rule.After == history.ResumeRun && l.history.Last().Role == history.RoleAssistant {
 				continue // a paused reply goes back as it is (E8)
 			}
 		case "id-duplicate", "id-format", "tool-input", "tool-result-unknown", "tool-result-duplicate", "tool-result-order", "tool-result-error",

@@ -5,6 +5,7 @@ import (
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
+	"github.com/toolrunner/toolrunner/internal/history"
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
@@ -30,7 +31,7 @@ func FuzzResult(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := result.encode(toolUse{id: id, toolset: toolset}); !wire.Same(got, want) {
+		if got := result.encode(history.Use{ID: id, Toolset: toolset}); !wire.Same(got, want) {
 			t.Errorf("encode() = %s\nthe SDK has %s", got, want)
 		}
 	})

@@ -62,7 +62,7 @@ func New(messages *anthropic.BetaMessageService, tools []anthropic.BetaTool, par
 		return nil, err
 	}
 	if r.loop, err = newLoop(set, params.Messages); err != nil {
-		return nil, err
+		return nil, publicError(err)
 	}
 	return r, nil
 }

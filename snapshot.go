@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/toolrunner/toolrunner/internal/history"
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
@@ -111,7 +112,7 @@ type savedTool struct {
 // saved is what was in the last record, to tell what has changed since.
 type saved struct {
 	sequence int64
-	messages []message
+	messages []history.Message
 	calls    map[*openCall]int // the versions
 	tools    int               // the version
 	reply    []byte
@@ -121,24 +122,24 @@ type saved struct {
 // record returns the state of the loop; base, if not nil, is where a reader is.
 func (l *loop) record(base *saved, now time.Time) (*record, *saved) {
 	next := &saved{
-		sequence: l.sequence, messages: l.history.messages, calls: make(map[*openCall]int),
+		sequence: l.sequence, messages: l.history.Messages, calls: make(map[*openCall]int),
 		tools: l.tools.version, reply: l.reply,
 	}
 	rec := &record{Version: snapshotVersion, Run: l.run, Sequence: l.sequence, State: l.state(now)}
-	fresh := l.history.messages
+	fresh := l.history.Messages
 	if base != nil {
 		keep := commonPrefix(base.messages, fresh)
 		rec.After, rec.Keep, fresh = base.sequence, &keep, fresh[keep:]
 	}
 	rec.Messages = rawsOfMessages(fresh)
-	rec.Queue = rawsOfMessages(l.queue.messages)
+	rec.Queue = rawsOfMessages(l.queue.Messages)
 	for _, call := range l.open {
 		version, known := 0, false
 		if base != nil {
 			version, known = base.calls[call]
 		}
 		if known && version == call.version && call.handed == nil {
-			rec.Calls = append(rec.Calls, savedCall{ID: call.use.id})
+			rec.Calls = append(rec.Calls, savedCall{ID: call.use.ID})
 		} else {
 			rec.Calls = append(rec.Calls, call.save())
 		}
@@ -146,7 +147,7 @@ func (l *loop) record(base *saved, now time.Time) (*record, *saved) {
 	}
 	for _, call := range l.dropped {
 		c := call.save()
-		c.Use = call.use.raw
+		c.Use = call.use.Raw
 		rec.Dropped = append(rec.Dropped, c)
 	}
 	if base == nil || base.tools != l.tools.version {
@@ -159,9 +160,9 @@ func (l *loop) record(base *saved, now time.Time) (*record, *saved) {
 }
 
 // commonPrefix returns how many messages are the same at the start of both.
-func commonPrefix(a, b []message) int {
+func commonPrefix(a, b []history.Message) int {
 	for i := range min(len(a), len(b)) {
-		if !sameBytes(a[i].raw, b[i].raw) {
+		if !sameBytes(a[i].Raw, b[i].Raw) {
 			return i
 		}
 	}
@@ -174,17 +175,17 @@ func sameBytes(a, b []byte) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-func rawsOfMessages(messages []message) []json.RawMessage {
+func rawsOfMessages(messages []history.Message) []json.RawMessage {
 	var raws []json.RawMessage
 	for i := range messages {
-		raws = append(raws, messages[i].raw)
+		raws = append(raws, messages[i].Raw)
 	}
 	return raws
 }
 
 // save returns the call as it is saved.
 func (c *openCall) save() savedCall {
-	s := savedCall{ID: c.use.id, State: c.state.String(), Iteration: c.iteration, Reply: c.reply}
+	s := savedCall{ID: c.use.ID, State: c.state.String(), Iteration: c.iteration, Reply: c.reply}
 	if c.decided {
 		s.Decision = c.decision.String()
 	}
@@ -205,26 +206,26 @@ func (c *openCall) save() savedCall {
 
 func (l *loop) state(now time.Time) savedState {
 	s := savedState{
-		Stop: l.rule.save(), News: l.news, Ended: l.ended, Forced: l.choice != nil,
-		Sent:      savedSent{min(len(l.sent.history.messages), len(l.history.messages)), l.sent.open, l.sent.rule.save()},
+		Stop: saveRule(&l.rule), News: l.news, Ended: l.ended, Forced: l.choice != nil,
+		Sent:      savedSent{min(len(l.sent.history.Messages), len(l.history.Messages)), l.sent.open, saveRule(&l.sent.rule)},
 		Iteration: l.iteration, Container: l.container, Usage: l.usage.save(),
 		Spent:   savedSpending{l.spent.usage.save(), l.spent.calls, l.spent.failing, l.spent.time(now)},
 		Compact: savedCompaction{Context: l.compact.context, Floor: l.compact.floor, Fresh: l.compact.fresh},
 	}
 	if config := cmp.Or(l.compact.scheduled, l.compact.sending); config != nil {
-		if raw, err := encodeJSON(config); err == nil { // one that has no JSON form would fail as a request as well
+		if raw, err := history.EncodeJSON(config); err == nil { // one that has no JSON form would fail as a request as well
 			s.Compact.Scheduled = raw
 		}
 	}
 	return s
 }
 
-// save returns nil for messages that are the caller's.
-func (r *stopRule) save() *savedStop {
-	if r.outcome == OutcomeRunning {
+// saveRule returns nil for messages that are the caller's.
+func saveRule(r *history.Rule) *savedStop {
+	if r.Outcome == history.OutcomeRunning {
 		return nil
 	}
-	return &savedStop{r.reason, r.code}
+	return &savedStop{r.Reason, r.Code}
 }
 
 // save returns the tools as they are saved.

@@ -1,7 +1,5 @@
 package toolrunner
 
-import "github.com/anthropics/anthropic-sdk-go/v2"
-
 // A reply's stop reason reaches this file; what the loop does next leaves it.
 
 // Outcome is how a run stands or has ended.
@@ -78,58 +76,3 @@ func (o Outcome) err() error {
 		return nil
 	}
 }
-
-// afterReply is what the loop does after a reply.
-type afterReply uint8
-
-const (
-	endRun    afterReply = iota // the turn is over, and its calls are not run
-	runCalls                    // its calls are run and their results sent
-	resumeRun                   // it is sent back as it is, for the model to go on
-)
-
-// stopRule says what follows a stop reason.
-type stopRule struct {
-	after   afterReply
-	outcome Outcome // if the run ends here
-	unrun   string  // why calls of such a reply were not run, for the model
-	reason  string  // the stop reason; empty also if there is none
-	code    bool    // code at the server waits for results of its calls, and for nothing else
-}
-
-// ruleFor places each stop reason of the API. One that it does not know ends
-// the run like end_turn.
-func ruleFor(reason anthropic.BetaStopReason) stopRule {
-	rule := ruleOf(reason)
-	rule.reason = string(reason)
-	return rule
-}
-
-func ruleOf(reason anthropic.BetaStopReason) stopRule {
-	switch reason {
-	case anthropic.BetaStopReasonToolUse:
-		return stopRule{after: runCalls, outcome: OutcomeCompleted, unrun: unrunEnded}
-	case anthropic.BetaStopReasonPauseTurn, anthropic.BetaStopReasonCompaction:
-		return stopRule{after: resumeRun, outcome: OutcomeCompleted, unrun: unrunPaused}
-	case anthropic.BetaStopReasonMaxTokens, anthropic.BetaStopReasonModelContextWindowExceeded:
-		return stopRule{after: endRun, outcome: OutcomeTruncated, unrun: unrunTruncated}
-	case anthropic.BetaStopReasonRefusal:
-		return stopRule{after: endRun, outcome: OutcomeRefused, unrun: unrunRefused}
-	case anthropic.BetaStopReasonEndTurn, anthropic.BetaStopReasonStopSequence:
-		return stopRule{after: endRun, outcome: OutcomeCompleted, unrun: unrunEnded}
-	default:
-		return stopRule{after: endRun, outcome: OutcomeCompleted, unrun: unrunEnded}
-	}
-}
-
-// What the model reads in place of the result of a call that was not run.
-const (
-	unrunEnded       = "Error: this call was not run, because the turn ended without waiting for it."
-	unrunPaused      = "Error: this call was not run, because the turn was paused."
-	unrunTruncated   = "Error: this call was not run, because the reply that holds it was cut off by its token limit."
-	unrunRefused     = "Error: this call was not run, because the reply that holds it was refused."
-	unrunGiven       = "Error: this call was not run."
-	unrunStopped     = "Error: this call was not run, because the run was stopped before it started."
-	unrunSuspended   = "Error: this call was not run, because it was still waiting for a decision."
-	unrunInterrupted = "Error: this call was interrupted while it ran. Whether it took effect is unknown."
-)

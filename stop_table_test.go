@@ -16,36 +16,37 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolrunner/toolrunner/internal/history"
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
 // stopReasons says for each stop reason of the SDK what follows it (E1 to E11).
 var stopReasons = map[anthropic.BetaStopReason]struct {
-	after   afterReply
+	after   history.After
 	outcome Outcome
 }{
-	anthropic.BetaStopReasonToolUse:                    {runCalls, OutcomeCompleted},
-	anthropic.BetaStopReasonPauseTurn:                  {resumeRun, OutcomeCompleted},
-	anthropic.BetaStopReasonCompaction:                 {resumeRun, OutcomeCompleted},
-	anthropic.BetaStopReasonEndTurn:                    {endRun, OutcomeCompleted},
-	anthropic.BetaStopReasonStopSequence:               {endRun, OutcomeCompleted},
-	anthropic.BetaStopReasonMaxTokens:                  {endRun, OutcomeTruncated},
-	anthropic.BetaStopReasonModelContextWindowExceeded: {endRun, OutcomeTruncated},
-	anthropic.BetaStopReasonRefusal:                    {endRun, OutcomeRefused},
+	anthropic.BetaStopReasonToolUse:                    {history.RunCalls, OutcomeCompleted},
+	anthropic.BetaStopReasonPauseTurn:                  {history.ResumeRun, OutcomeCompleted},
+	anthropic.BetaStopReasonCompaction:                 {history.ResumeRun, OutcomeCompleted},
+	anthropic.BetaStopReasonEndTurn:                    {history.EndRun, OutcomeCompleted},
+	anthropic.BetaStopReasonStopSequence:               {history.EndRun, OutcomeCompleted},
+	anthropic.BetaStopReasonMaxTokens:                  {history.EndRun, OutcomeTruncated},
+	anthropic.BetaStopReasonModelContextWindowExceeded: {history.EndRun, OutcomeTruncated},
+	anthropic.BetaStopReasonRefusal:                    {history.EndRun, OutcomeRefused},
 }
 
 func TestRuleForPlacesEachStopReason(t *testing.T) {
-	check := func(reason anthropic.BetaStopReason, after afterReply, outcome Outcome) {
-		if got := ruleFor(reason); got.after != after || got.outcome != outcome || got.unrun == "" {
+	check := func(reason anthropic.BetaStopReason, after history.After, outcome Outcome) {
+		if got := history.RuleFor(reason); got.After != after || Outcome(got.Outcome) != outcome || got.Unrun == "" {
 			t.Errorf("ruleFor(%q) = %+v, want %d, %v and a reason for the model", reason, got, after, outcome)
 		}
 	}
 	for reason, want := range stopReasons {
 		check(reason, want.after, want.outcome)
 	}
-	check("", endRun, OutcomeCompleted)              // E12
-	check("something_new", endRun, OutcomeCompleted) // E11
-	check("TOOL_USE", endRun, OutcomeCompleted)
+	check("", history.EndRun, OutcomeCompleted)              // E12
+	check("something_new", history.EndRun, OutcomeCompleted) // E11
+	check("TOOL_USE", history.EndRun, OutcomeCompleted)
 }
 
 // E1 to E12: what the loop does after a reply with a call and each stop reason.
@@ -54,7 +55,7 @@ func TestLoopFollowsTheStopReason(t *testing.T) {
 		t.Run(string(reason), func(t *testing.T) {
 			l := startLoop(t, [2]string{`{"type":"text","text":"so"},` + callA, string(reason)})
 			got := l.step(limits{})
-			kind := map[afterReply]stepKind{runCalls: stepRun, resumeRun: stepSend, endRun: stepEnd}[want.after]
+			kind := map[history.After]stepKind{history.RunCalls: stepRun, history.ResumeRun: stepSend, history.EndRun: stepEnd}[want.after]
 			if got.kind != kind || got.kind == stepEnd && got.outcome != want.outcome {
 				t.Errorf("step = %d (%v), want %d (%v)", got.kind, got.outcome, kind, want.outcome)
 			}
@@ -69,8 +70,8 @@ func TestLoopFollowsTheStopReason(t *testing.T) {
 
 func TestLoopTellsTheModelWhyACallWasNotRun(t *testing.T) {
 	for reason, want := range map[string]string{
-		"max_tokens": unrunTruncated, "model_context_window_exceeded": unrunTruncated, "refusal": unrunRefused,
-		"end_turn": unrunEnded, "stop_sequence": unrunEnded, "something_new": unrunEnded,
+		"max_tokens": history.UnrunTruncated, "model_context_window_exceeded": history.UnrunTruncated, "refusal": history.UnrunRefused,
+		"end_turn": history.UnrunEnded, "stop_sequence": history.UnrunEnded, "something_new": history.UnrunEnded,
 	} {
 		t.Run(reason, func(t *testing.T) {
 			l := startLoop(t, [2]string{callA, reason})
@@ -78,8 +79,8 @@ func TestLoopTellsTheModelWhyACallWasNotRun(t *testing.T) {
 				t.Fatal(err)
 			}
 			wantValidRequest(t, l)
-			results := l.history.messages[2]
-			if got := string(results.raw); !strings.Contains(got, want) || !strings.Contains(got, `"is_error":true`) {
+			results := l.history.Messages[2]
+			if got := string(results.Raw); !strings.Contains(got, want) || !strings.Contains(got, `"is_error":true`) {
 				t.Errorf("result = %s, want an error that says %q", got, want)
 			}
 		})
@@ -120,16 +121,16 @@ func TestBlocksAreToldApart(t *testing.T) {
 		if strings.HasSuffix(kind, "_result") {
 			raw = `{"type":"` + kind + `","tool_use_id":"x"}`
 		}
-		b, err := parseBlock([]byte(raw))
+		b, err := history.ParseBlock([]byte(raw))
 		got := ""
 		switch {
-		case b.kind == typeFallback:
+		case b.Kind == history.TypeFallback:
 			got = "seam"
-		case b.kind == typeToolUse:
+		case b.Kind == history.TypeToolUse:
 			got = "call"
-		case b.isServerUse():
+		case b.IsServerUse():
 			got = "server call"
-		case b.isServerResult():
+		case b.IsServerResult():
 			got = "server result"
 		}
 		if err != nil || got != want {
@@ -141,8 +142,8 @@ func TestBlocksAreToldApart(t *testing.T) {
 var (
 	streamEvents = []string{eventMessageStart, eventBlockStart, eventBlockDelta, eventBlockStop, eventMessageDelta, eventMessageStop}
 	streamDeltas = map[string]string{ // with the block that each grows
-		"text_delta": typeText, "citations_delta": typeText, "thinking_delta": typeThinking, "signature_delta": typeThinking,
-		"input_json_delta": typeToolUse, "compaction_delta": "compaction",
+		"text_delta": history.TypeText, "citations_delta": history.TypeText, "thinking_delta": typeThinking, "signature_delta": typeThinking,
+		"input_json_delta": history.TypeToolUse, "compaction_delta": "compaction",
 	}
 )
 

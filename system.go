@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
+
+	"github.com/toolrunner/toolrunner/internal/history"
 )
 
 // The system prompt reaches this file with each request, and leaves it encoded: a
@@ -26,10 +28,10 @@ func (s *systemPrompt) set(blocks []anthropic.BetaTextBlockParam) error {
 	raws := make([][]byte, len(blocks))
 	for i := range blocks {
 		var err error
-		if raws[i], err = encodeJSON(blocks[i]); err != nil {
+		if raws[i], err = history.EncodeJSON(blocks[i]); err != nil {
 			return err
 		}
-		s.breakpoints += countBreakpoints(raws[i])
+		s.breakpoints += history.CountBreakpoints(raws[i])
 	}
 	s.raw = slices.Concat([]byte("["), bytes.Join(raws, []byte(",")), []byte("]"))
 	s.blocks = slices.Clone(blocks)

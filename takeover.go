@@ -1,17 +1,16 @@
 package toolrunner
 
 import (
-	"errors"
 	"maps"
 	"slices"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
+
+	"github.com/toolrunner/toolrunner/internal/history"
 )
 
 // A loop body that takes over reaches this file; the history that it wants
 // leaves it.
-
-var errNoMessages = errors.New("toolrunner: a takeover leaves no messages; give at least one")
 
 // retract takes the last reply out of the history, with the calls that it
 // opened. Results of calls that have begun stand, and decisions, should the same
@@ -22,16 +21,16 @@ func (l *loop) retract() {
 		l.inFlight = false
 		l.iteration++
 	}
-	for _, m := range l.history.messages[min(len(l.sent.history.messages), len(l.history.messages)):] {
-		for _, id := range m.useIDs() {
-			delete(l.history.ids, id)
+	for _, m := range l.history.Messages[min(len(l.sent.history.Messages), len(l.history.Messages)):] {
+		for _, id := range m.UseIDs() {
+			delete(l.history.IDs, id)
 		}
 	}
 	open := min(l.sent.open, len(l.open))
 	l.drop(l.open[open:])
 	l.dropEarly()
 	l.history, l.open, l.rule = l.sent.history, l.open[:open], l.sent.rule
-	l.history.messages = slices.Clip(l.history.messages) // a checkpoint still knows what comes after them
+	l.history.Messages = slices.Clip(l.history.Messages) // a checkpoint still knows what comes after them
 }
 
 // retry drops the last reply: the same history goes out again.
@@ -50,16 +49,16 @@ func (l *loop) replace(messages []anthropic.BetaMessageParam) error {
 		return errCompacting
 	}
 	if len(messages) == 0 {
-		return errNoMessages
+		return history.ErrNoMessages
 	}
-	dry := l.sent.history.clone()
-	for _, m := range l.history.messages[len(dry.messages):] {
-		for _, id := range m.useIDs() {
-			delete(dry.ids, id)
+	dry := l.sent.history.Clone()
+	for _, m := range l.history.Messages[len(dry.Messages):] {
+		for _, id := range m.UseIDs() {
+			delete(dry.IDs, id)
 		}
 	}
-	maps.Copy(dry.ids, l.queue.ids) // they will follow
-	if err := dry.appendAll(messages, nil); err != nil {
+	maps.Copy(dry.IDs, l.queue.IDs) // they will follow
+	if err := dry.AppendAll(messages, nil); err != nil {
 		return err
 	}
 	l.retract()
@@ -75,50 +74,24 @@ func (l *loop) set(messages []anthropic.BetaMessageParam) error {
 	}
 	known := make(map[string][]byte)
 	for _, m := range l.view() {
-		if p, err := encodeParam(m.param()); err == nil {
-			known[string(p)] = m.raw
+		if p, err := history.EncodeParam(m.Param()); err == nil {
+			known[string(p)] = m.Raw
 		}
 	}
-	var dry history
-	if err := dry.appendAll(messages, known); err != nil {
+	var dry history.History
+	if err := dry.AppendAll(messages, known); err != nil {
 		return err
 	}
 	l.retract()
-	l.queue = history{base: &l.history}
+	l.queue = history.History{Base: &l.history}
 	l.takeOver(dry)
 	l.mark()
 	return nil
 }
 
-func (l *loop) takeOver(h history) {
+func (l *loop) takeOver(h history.History) {
 	l.history = h
-	l.rule = stopRule{unrun: unrunGiven}
-	l.openCalls(callWaiting, unrunGiven)
+	l.rule = history.Rule{Unrun: history.UnrunGiven}
+	l.openCalls(callWaiting, history.UnrunGiven)
 	l.news = true
-}
-
-// appendAll adds messages from the caller, which keep the bytes that are known
-// for them.
-func (h *history) appendAll(messages []anthropic.BetaMessageParam, known map[string][]byte) error {
-	for i, p := range messages {
-		raw, err := encodeParam(p)
-		if original, ok := known[string(raw)]; ok {
-			raw = original
-		}
-		var m draft
-		ok := false
-		if err == nil {
-			m, ok, err = readMessage(raw)
-		}
-		if err == nil && ok {
-			err = h.append(m, func(use toolUse) []byte { return ErrorResult(unrunGiven).encode(use) })
-		}
-		if err != nil {
-			return &HistoryError{Index: i, Reason: err.Error()}
-		}
-	}
-	if len(h.messages) == 0 {
-		return errNoMessages
-	}
-	return nil
 }

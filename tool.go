@@ -11,6 +11,7 @@ import (
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
+	"github.com/toolrunner/toolrunner/internal/history"
 	"github.com/toolrunner/toolrunner/internal/schema"
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
@@ -340,7 +341,7 @@ func encodeDefinition(d anthropic.BetaToolParam, known *schema.Input) ([]byte, e
 }
 
 func encodeTool(tool json.Marshaler) ([]byte, error) {
-	data, err := encodeJSON(tool)
+	data, err := history.EncodeJSON(tool)
 	if err != nil {
 		return nil, fmt.Errorf("the definition cannot be encoded: %w", err)
 	}

@@ -11,15 +11,13 @@ import (
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
+	"github.com/toolrunner/toolrunner/internal/history"
 	"github.com/toolrunner/toolrunner/internal/schema"
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
 // Tools reach the set at construction and during the run; a call's name is
 // looked up here.
-
-// isToolName reports whether the Messages API accepts name as that of a tool.
-func isToolName(name string) bool { return name != "" && len(name) <= 128 && isLegal(name) }
 
 // registered is a tool as the runner runs it.
 type registered struct {
@@ -42,10 +40,10 @@ type registered struct {
 type toolset struct {
 	first   []*registered // in the order given
 	byName  map[string]*registered
-	gone    map[string]bool // names that were taken away
-	changes [][]byte        // blocks of a system message that has not been sent
-	queued  []toolChange    // the same, as what they mean
-	version int             // grows with each change
+	gone    map[string]bool  // names that were taken away
+	changes [][]byte         // blocks of a system message that has not been sent
+	queued  []history.Change // the same, as what they mean
+	version int              // grows with each change
 }
 
 func newToolset(tools []anthropic.BetaTool) (*toolset, error) {
@@ -78,7 +76,7 @@ func registerAll(tools []anthropic.BetaTool) ([]*registered, error) {
 // lookup returns the tool that answers calls of name, after the changes that
 // messages made and those that are queued. It returns nil for a name that is
 // not there.
-func (s *toolset) lookup(name string, messages ...[]toolChange) *registered {
+func (s *toolset) lookup(name string, messages ...[]history.Change) *registered {
 	available := true
 	for _, changes := range messages {
 		available = availableAfter(changes, name, available)
@@ -91,17 +89,17 @@ func (s *toolset) lookup(name string, messages ...[]toolChange) *registered {
 
 // availableAfter reports whether name can be called after changes, given whether
 // it could be before.
-func availableAfter(changes []toolChange, name string, before bool) bool {
+func availableAfter(changes []history.Change, name string, before bool) bool {
 	for _, c := range slices.Backward(changes) {
-		if c.name == name {
-			return c.add
+		if c.Name == name {
+			return c.Add
 		}
 	}
 	return before
 }
 
 // names returns the names that lookup finds, sorted.
-func (s *toolset) names(messages ...[]toolChange) []string {
+func (s *toolset) names(messages ...[]history.Change) []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(s.byName)) {
 		if s.lookup(name, messages...) != nil {
@@ -143,7 +141,7 @@ func (s *toolset) remove(names []string) {
 		s.drop(name)
 		block := append([]byte(`{"type":"tool_removal","tool":{"type":"tool_reference","name":`), wire.AppendString(nil, name)...)
 		s.changes = append(s.changes, append(block, "}}"...))
-		s.queued = append(s.queued, toolChange{name: name})
+		s.queued = append(s.queued, history.Change{Name: name})
 	}
 	s.version++
 }
@@ -151,12 +149,12 @@ func (s *toolset) remove(names []string) {
 func (s *toolset) queueAddition(name string, definition []byte) {
 	block := append([]byte(`{"type":"tool_addition","tool":{"type":"tool_definition","definition":`), definition...)
 	s.changes = append(s.changes, append(block, "}}"...))
-	s.queued = append(s.queued, toolChange{name: name, add: true})
+	s.queued = append(s.queued, history.Change{Name: name, Add: true})
 	s.version++
 }
 
 // requeue has changes that went out before go out again, ahead of what is queued.
-func (s *toolset) requeue(blocks [][]byte, changes []toolChange) {
+func (s *toolset) requeue(blocks [][]byte, changes []history.Change) {
 	s.changes = append(blocks, s.changes...)
 	s.queued = append(changes, s.queued...)
 	s.version++
@@ -203,10 +201,10 @@ func register(tool anthropic.BetaTool) (*registered, error) {
 		}
 		r.handler, r.schema = foreignHandler(tool), input.Fair()
 	}
-	if !isToolName(r.name) {
+	if !history.IsToolName(r.name) {
 		return nil, fmt.Errorf("the name %q is not one that the Messages API accepts: use 1 to 128 letters, digits, underscores and hyphens", r.name)
 	}
-	r.breakpoints = countBreakpoints(r.definition)
+	r.breakpoints = history.CountBreakpoints(r.definition)
 	return r, nil
 }
 

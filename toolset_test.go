@@ -9,6 +9,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolrunner/toolrunner/internal/history"
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
@@ -127,7 +128,7 @@ func TestLookupFollowsTheChanges(t *testing.T) {
 				if tt.change != nil && sent == 0 {
 					tt.change(l.tools)
 				}
-				if got := l.tools.names(l.history.changes, l.queue.changes); !slices.Equal(got, tt.want) {
+				if got := l.tools.names(l.history.Changes, l.queue.Changes); !slices.Equal(got, tt.want) {
 					t.Errorf("names = %q, want %q (sent: %d)", got, tt.want, sent)
 				}
 				wantValidRequest(t, l) // the changes become a message, and mean the same
@@ -158,7 +159,7 @@ func TestToolChangesWaitForAMessageOfTheUser(t *testing.T) {
 	l := startLoop(t, [2]string{`{"type":"text","text":"wait"}`, "pause_turn"})
 	l.tools.remove([]string{"pure"})
 	wantValidRequest(t, l)
-	if got := l.history.last().role; got != roleAssistant {
+	if got := l.history.Last().Role; got != history.RoleAssistant {
 		t.Fatalf("the request after a pause ends with a message of the %s, want the paused reply", got)
 	}
 	take(t, l, `{"type":"text","text":"bye"}`, "end_turn")
@@ -170,7 +171,7 @@ func TestToolChangesWaitForAMessageOfTheUser(t *testing.T) {
 	}
 	wantValidRequest(t, l)
 	want := `{"role":"system","content":[{"type":"tool_removal","tool":{"type":"tool_reference","name":"pure"}}]}`
-	if diff := cmp.Diff(want, string(l.history.last().raw)); diff != "" {
+	if diff := cmp.Diff(want, string(l.history.Last().Raw)); diff != "" {
 		t.Errorf("last message (-want +got):\n%s", diff)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
+	"github.com/toolrunner/toolrunner/internal/history"
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
@@ -37,7 +38,7 @@ type Turn struct {
 	iteration int
 	record    func(t *Turn, raw []byte) error // takes the complete reply
 	lose      func(error) error               // takes note that there will be none
-	reply     *reply                          // nil until the reply is complete
+	reply     *history.Reply                  // nil until the reply is complete
 	open      []*openCall                     // that the runner answers
 	calls     []*Call                         // the same, once somebody has asked for them
 	results   []*Result                       // that the caller has in hand
@@ -60,7 +61,7 @@ func (t *Turn) Text() string {
 	var text strings.Builder
 	if t.reply == nil && t.stream != nil {
 		for _, b := range t.stream.acc.blocks {
-			if b.kind == typeText {
+			if b.kind == history.TypeText {
 				text.WriteString(b.textSoFar())
 			}
 		}
@@ -95,9 +96,9 @@ func (t *Turn) ToParam() anthropic.BetaMessageParam {
 	t.read()
 	p := &anthropic.BetaAssistantMessageParam{Content: []anthropic.BetaContentBlockParamUnion{}}
 	if t.reply != nil {
-		blocks, _ := t.reply.message.blocks() // they were read before
+		blocks, _ := t.reply.Message.Blocks() // they were read before
 		for _, b := range blocks {
-			p.Content = append(p.Content, rawBlock(bytes.Clone(b.raw)))
+			p.Content = append(p.Content, history.RawBlock(bytes.Clone(b.Raw)))
 		}
 	}
 	return anthropic.BetaMessageParam{OfAssistant: p}
@@ -243,11 +244,11 @@ func (t *Turn) makes(callID string) bool {
 		return false
 	}
 	if t.stream != nil && slices.ContainsFunc(t.stream.acc.blocks, func(b *streamedBlock) bool {
-		return b.kind == typeToolUse && wire.StringMember(b.start, "id") == callID
+		return b.kind == history.TypeToolUse && wire.StringMember(b.start, "id") == callID
 	}) {
 		return true
 	}
-	return t.reply != nil && slices.ContainsFunc(t.reply.message.calls, func(use toolUse) bool { return use.id == callID })
+	return t.reply != nil && slices.ContainsFunc(t.reply.Message.Calls, func(use history.Use) bool { return use.ID == callID })
 }
 
 // Retry takes over: the reply is dropped, and the same history is sent again,
@@ -283,7 +284,7 @@ func (t *Turn) takeOver(change func(*loop) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := change(r.loop); err != nil {
-		return err
+		return publicError(err)
 	}
 	t.drop()
 	return nil
@@ -320,4 +321,19 @@ func (t *Turn) stop() {
 // Format writes a summary: what a turn refers to may be secret.
 func (t *Turn) Format(f fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(f, "toolrunner.Turn{Iteration: %d, ID: %q, StopReason: %q, ...}", t.iteration, t.ID, t.StopReason)
+}
+
+// Text returns the text of a message: that of its text blocks, joined. It is
+// empty for a reply without any, and for nil.
+func Text(message *anthropic.BetaMessage) string {
+	if message == nil {
+		return ""
+	}
+	var text strings.Builder
+	for i := range message.Content {
+		if message.Content[i].Type == history.TypeText {
+			text.WriteString(message.Content[i].Text)
+		}
+	}
+	return text.String()
 }

@@ -1,6 +1,10 @@
 package toolrunner
 
-import "github.com/toolrunner/toolrunner/internal/wire"
+import (
+	"github.com/toolrunner/toolrunner/internal/wire"
+
+	"github.com/toolrunner/toolrunner/internal/history"
+)
 
 // Usage is what the replies of a runner have cost, in tokens as the API counts
 // them, compactions included.
@@ -61,7 +65,7 @@ func (u *Usage) addCompactions(object []byte) {
 			return nil
 		}
 		return wire.Elements(value, func(iteration []byte) error {
-			if wire.ObjectMember(iteration, "type") == typeCompaction {
+			if wire.ObjectMember(iteration, "type") == history.TypeCompaction {
 				u.addTokens(iteration)
 			}
 			return nil

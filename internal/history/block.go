@@ -1,4 +1,4 @@
-package toolrunner
+package history
 
 import (
 	"bytes"
@@ -15,79 +15,79 @@ import (
 
 // Types of content blocks that mean something to the loop.
 const (
-	typeText         = "text"
-	typeToolUse      = "tool_use"
-	typeToolResult   = "tool_result"
-	typeFallback     = "fallback"
-	typeToolAddition = "tool_addition"
-	typeToolRemoval  = "tool_removal"
-	typeCompaction   = "compaction"
+	TypeText         = "text"
+	TypeToolUse      = "tool_use"
+	TypeToolResult   = "tool_result"
+	TypeFallback     = "fallback"
+	TypeToolAddition = "tool_addition"
+	TypeToolRemoval  = "tool_removal"
+	TypeCompaction   = "compaction"
 )
 
-// block is an encoded content block and what the loop reads of it.
-type block struct {
-	raw       []byte
-	kind      string
+// Block is an encoded content block and what the loop reads of it.
+type Block struct {
+	Raw       []byte
+	Kind      string
 	id        []byte // the literal of the id member, quotes included
 	name      string // of the tool that is called
 	toolset   string
 	input     []byte
-	text      []byte // the literal of the text member
-	toolUseID string // of the call that a result is for
+	Text      []byte // the literal of the text member
+	ToolUseID string // of the call that a result is for
 	callerID  string // of the server tool that made a call
-	changes   []toolChange
+	Changes   []Change
 }
 
-// toolUse names a call of a client tool.
-type toolUse struct {
-	id, name, toolset string
-	input             []byte
-	raw               []byte
+// Use names a call of a client tool.
+type Use struct {
+	ID, Name, Toolset string
+	Input             []byte
+	Raw               []byte
 }
 
-// written returns the input, or an empty object in place of none.
-func (u toolUse) written() []byte {
-	if u.input == nil {
+// Written returns the input, or an empty object in place of none.
+func (u Use) Written() []byte {
+	if u.Input == nil {
 		return []byte("{}")
 	}
-	return u.input
+	return u.Input
 }
 
-// toolChange is what a block of a system message does to a name.
-type toolChange struct {
-	name string
-	add  bool
+// Change is what a block of a system message does to a name.
+type Change struct {
+	Name string
+	Add  bool
 }
 
-func (b *block) use() toolUse {
+func (b *Block) Use() Use {
 	id, _ := wire.Unquote(b.id)
-	return toolUse{id: id, name: b.name, toolset: b.toolset, input: b.input, raw: b.raw}
+	return Use{ID: id, Name: b.name, Toolset: b.toolset, Input: b.input, Raw: b.Raw}
 }
 
-// isServerUse reports whether b calls a tool that the API runs.
-func (b *block) isServerUse() bool { return b.kind == "server_tool_use" || b.kind == "mcp_tool_use" }
+// IsServerUse reports whether b calls a tool that the API runs.
+func (b *Block) IsServerUse() bool { return b.Kind == "server_tool_use" || b.Kind == "mcp_tool_use" }
 
-// isServerResult reports whether b is the result of a tool that the API runs.
-func (b *block) isServerResult() bool { return b.toolUseID != "" && b.kind != typeToolResult }
+// IsServerResult reports whether b is the result of a tool that the API runs.
+func (b *Block) IsServerResult() bool { return b.ToolUseID != "" && b.Kind != TypeToolResult }
 
 // isEmptyText reports whether b is a text block without text, which the API
 // sends and refuses.
-func (b *block) isEmptyText() bool { return b.kind == typeText && len(b.text) == len(`""`) }
+func (b *Block) isEmptyText() bool { return b.Kind == TypeText && len(b.Text) == len(`""`) }
 
-// isEmptyError reports whether b is a failed result that says nothing.
-func (b *block) isEmptyError() bool {
+// IsEmptyError reports whether b is a failed result that says nothing.
+func (b *Block) IsEmptyError() bool {
 	empty := true
-	_ = wire.Members(b.raw, func(key, value []byte) error {
+	_ = wire.Members(b.Raw, func(key, value []byte) error {
 		if string(key) == "content" {
 			empty = string(value) == `""` || string(value) == "[]" || string(value) == "null"
 		}
 		return nil
 	})
-	return empty && isFailed(b.raw)
+	return empty && IsFailed(b.Raw)
 }
 
-// isFailed reports whether an encoded tool_result is one of a failed call.
-func isFailed(result []byte) bool {
+// IsFailed reports whether an encoded tool_result is one of a failed call.
+func IsFailed(result []byte) bool {
 	failed := false
 	_ = wire.Members(result, func(key, value []byte) error { // it was encoded or read before
 		if string(key) == "is_error" {
@@ -99,9 +99,9 @@ func isFailed(result []byte) bool {
 }
 
 // isBlankText reports whether b is a text block of nothing but space.
-func (b *block) isBlankText() bool {
-	content, ok := wire.Content(b.text)
-	if !ok || b.kind != typeText {
+func (b *Block) isBlankText() bool {
+	content, ok := wire.Content(b.Text)
+	if !ok || b.Kind != TypeText {
 		return false
 	}
 	if len(content) > 0 && content[0] > ' ' && content[0] < utf8.RuneSelf && content[0] != '\\' {
@@ -110,15 +110,15 @@ func (b *block) isBlankText() bool {
 	return strings.TrimSpace(wire.UnquoteContent(content)) == ""
 }
 
-// parseBlocks reads content, which is an array of blocks or a string, and valid
+// ParseBlocks reads content, which is an array of blocks or a string, and valid
 // JSON.
-func parseBlocks(content []byte) ([]block, error) {
+func ParseBlocks(content []byte) ([]Block, error) {
 	if len(content) > 0 && content[0] == '"' {
-		return []block{{raw: textBlock(content), kind: typeText, text: content}}, nil
+		return []Block{{Raw: textBlock(content), Kind: TypeText, Text: content}}, nil
 	}
-	blocks := make([]block, 0, 2)
+	blocks := make([]Block, 0, 2)
 	err := wire.KnownElements(content, func(value []byte) error {
-		b, err := parseBlock(value)
+		b, err := ParseBlock(value)
 		if err != nil {
 			return fmt.Errorf("content[%d]: %w", len(blocks), err)
 		}
@@ -133,16 +133,16 @@ func textBlock(literal []byte) []byte {
 	return append(append([]byte(`{"type":"text","text":`), literal...), '}')
 }
 
-// parseBlock reads a block, which is valid JSON.
-func parseBlock(raw []byte) (block, error) {
-	b := block{raw: raw}
+// ParseBlock reads a block, which is valid JSON.
+func ParseBlock(raw []byte) (Block, error) {
+	b := Block{Raw: raw}
 	if string(raw) == "null" {
 		return b, errors.New("it is a union of which no field is set; set one, such as OfText")
 	}
 	err := wire.KnownMembers(raw, func(key, value []byte) error {
 		switch string(key) {
 		case "type":
-			b.kind, _ = wire.Unquote(value)
+			b.Kind, _ = wire.Unquote(value)
 		case "id":
 			b.id = value
 		case "name":
@@ -152,45 +152,45 @@ func parseBlock(raw []byte) (block, error) {
 		case "input":
 			b.input = value
 		case "text":
-			b.text = value
+			b.Text = value
 		case "tool_use_id":
-			b.toolUseID, _ = wire.Unquote(value)
+			b.ToolUseID, _ = wire.Unquote(value)
 		case "caller":
 			b.callerID = wire.ObjectMember(value, "tool_id")
 		}
 		return nil
 	})
-	if err == nil && b.kind == "" {
+	if err == nil && b.Kind == "" {
 		err = errors.New("the block has no type")
 	}
-	switch b.kind {
-	case typeToolAddition, typeToolRemoval:
-		b.changes = appendChange(nil, raw)
-	case typeCompaction:
-		b.changes = compactedChanges(raw)
+	switch b.Kind {
+	case TypeToolAddition, TypeToolRemoval:
+		b.Changes = appendChange(nil, raw)
+	case TypeCompaction:
+		b.Changes = compactedChanges(raw)
 	}
 	return b, err
 }
 
 // appendChange appends what a tool_addition or tool_removal block does to a
 // client tool.
-func appendChange(changes []toolChange, raw []byte) []toolChange {
-	c := toolChange{add: wire.ObjectMember(raw, "type") == typeToolAddition}
+func appendChange(changes []Change, raw []byte) []Change {
+	c := Change{Add: wire.ObjectMember(raw, "type") == TypeToolAddition}
 	_ = wire.Members(raw, func(key, value []byte) error {
 		if string(key) == "tool" {
-			c.name = changedTool(value)
+			c.Name = changedTool(value)
 		}
 		return nil
 	})
-	if c.name == "" {
+	if c.Name == "" {
 		return changes
 	}
 	return append(changes, c)
 }
 
 // compactedChanges returns the changes that a compaction block stands for.
-func compactedChanges(raw []byte) []toolChange {
-	var changes []toolChange
+func compactedChanges(raw []byte) []Change {
+	var changes []Change
 	_ = wire.Members(raw, func(key, value []byte) error {
 		if string(key) != "tool_changes" || len(value) == 0 || value[0] != '[' {
 			return nil
@@ -226,9 +226,9 @@ func changedTool(tool []byte) string {
 
 const cacheControl = "cache_control"
 
-// countBreakpoints counts the cache_control of a message, a tool or a block, the
+// CountBreakpoints counts the cache_control of a message, a tool or a block, the
 // blocks and definitions in it included. The input of a call is no place for one.
-func countBreakpoints(raw []byte) int {
+func CountBreakpoints(raw []byte) int {
 	// Where a quote or a common letter comes first, the search is 50 times slower.
 	if !bytes.Contains(raw, []byte(strings.TrimPrefix(cacheControl, "cache")+`"`)) {
 		return 0
@@ -280,4 +280,13 @@ func isLegal(text string) bool {
 
 func isLegalRune(c rune) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
+}
+
+// IsToolName reports whether the Messages API accepts name as that of a tool.
+func IsToolName(name string) bool { return name != "" && len(name) <= 128 && isLegal(name) }
+
+// AppendText appends the text block of text.
+func AppendText(dst []byte, text string) []byte {
+	dst = append(dst, `{"type":"text","text":`...)
+	return append(wire.AppendString(dst, text), '}')
 }

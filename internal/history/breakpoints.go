@@ -1,4 +1,4 @@
-package toolrunner
+package history
 
 import (
 	"slices"
@@ -9,8 +9,8 @@ import (
 // Cache breakpoints of the messages reach this file, and leave it at most as
 // many as a request may have.
 
-// maxBreakpoints is how many cache_control the API takes in one request.
-const maxBreakpoints = 4
+// MaxBreakpoints is how many cache_control the API takes in one request.
+const MaxBreakpoints = 4
 
 // withoutBreakpoints returns a message, or a part of it, without the first n of
 // its cache_control.
@@ -49,33 +49,33 @@ func withoutBreakpoints(value []byte, n *int) []byte {
 	return value
 }
 
-// dropBreakpoints takes n cache_control out of the history, the oldest first,
+// DropBreakpoints takes n cache_control out of the history, the oldest first,
 // and reports how many there were to take.
-func (h *history) dropBreakpoints(n int) int {
+func (h *History) DropBreakpoints(n int) int {
 	dropped := 0
-	for i := range h.messages {
-		m := h.messages[i]
-		if dropped >= n || m.breakpoints == 0 {
+	for i := range h.Messages {
+		m := h.Messages[i]
+		if dropped >= n || m.Breakpoints == 0 {
 			continue
 		}
-		take := min(n-dropped, int(m.breakpoints))
+		take := min(n-dropped, int(m.Breakpoints))
 		dropped += take
 		left := take
-		raw := withoutBreakpoints(m.raw, &left)
-		if fresh, ok, err := readMessage(raw); err == nil && ok {
-			fresh.breakpoints = m.breakpoints - int32(take) //nolint:gosec // it is no more than those
-			h.messages = slices.Clone(h.messages)           // others may be reading the old ones
-			h.messages[i] = fresh.message
+		raw := withoutBreakpoints(m.Raw, &left)
+		if fresh, ok, err := ReadMessage(raw); err == nil && ok {
+			fresh.Breakpoints = m.Breakpoints - int32(take) //nolint:gosec // it is no more than those
+			h.Messages = slices.Clone(h.Messages)           // others may be reading the old ones
+			h.Messages[i] = fresh.Message
 		}
 	}
 	return dropped
 }
 
-// breakpoints counts the cache_control of the messages.
-func (h *history) breakpoints() int {
+// Breakpoints counts the cache_control of the messages.
+func (h *History) Breakpoints() int {
 	n := 0
-	for i := range h.messages {
-		n += int(h.messages[i].breakpoints)
+	for i := range h.Messages {
+		n += int(h.Messages[i].Breakpoints)
 	}
 	return n
 }

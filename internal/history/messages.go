@@ -1,11 +1,10 @@
-package toolrunner
+package history
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/packages/param"
@@ -15,49 +14,34 @@ import (
 
 // Messages cross here between the SDK's values and their encoded form.
 
-// Text returns the text of a message: that of its text blocks, joined. It is
-// empty for a reply without any, and for nil.
-func Text(message *anthropic.BetaMessage) string {
-	if message == nil {
-		return ""
-	}
-	var text strings.Builder
-	for i := range message.Content {
-		if message.Content[i].Type == typeText {
-			text.WriteString(message.Content[i].Text)
-		}
-	}
-	return text.String()
-}
-
-// encodeMessage encodes a message from the caller. Blocks that were made of raw
+// EncodeMessage encodes a message from the caller. Blocks that were made of raw
 // JSON keep their bytes. See readMessage for what it reports.
-func encodeMessage(p anthropic.BetaMessageParam) (draft, bool, error) {
-	raw, err := encodeParam(p)
+func EncodeMessage(p anthropic.BetaMessageParam) (Draft, bool, error) {
+	raw, err := EncodeParam(p)
 	if err != nil {
-		return draft{}, false, fmt.Errorf("it cannot be encoded: %w", err)
+		return Draft{}, false, fmt.Errorf("it cannot be encoded: %w", err)
 	}
-	return readMessage(raw)
+	return ReadMessage(raw)
 }
 
-// encodeParam encodes p block by block, as the SDK would compact and escape raw
+// EncodeParam encodes p block by block, as the SDK would compact and escape raw
 // JSON anew.
-func encodeParam(p anthropic.BetaMessageParam) ([]byte, error) {
+func EncodeParam(p anthropic.BetaMessageParam) ([]byte, error) {
 	if override, ok := p.Overrides(); ok {
 		if raw, ok := override.(json.RawMessage); ok {
 			return slices.Clone(raw), nil
 		}
-		return encodeJSON(p)
+		return EncodeJSON(p)
 	}
 	var role string
 	var blocks []anthropic.BetaContentBlockParamUnion
 	switch {
 	case p.OfUser != nil && isPlain(p.OfUser) && p.OfUser.Role == "" && p.OfAssistant == nil && p.OfSystem == nil:
-		role, blocks = roleUser, p.OfUser.Content
+		role, blocks = RoleUser, p.OfUser.Content
 	case p.OfAssistant != nil && isPlain(p.OfAssistant) && p.OfAssistant.Role == "" && p.OfUser == nil && p.OfSystem == nil:
-		role, blocks = roleAssistant, p.OfAssistant.Content
+		role, blocks = RoleAssistant, p.OfAssistant.Content
 	default:
-		return encodeJSON(p)
+		return EncodeJSON(p)
 	}
 	raws := make([][]byte, len(blocks))
 	for i, b := range blocks {
@@ -68,11 +52,11 @@ func encodeParam(p anthropic.BetaMessageParam) ([]byte, error) {
 				continue
 			}
 		}
-		if raws[i], err = encodeJSON(b); err != nil {
+		if raws[i], err = EncodeJSON(b); err != nil {
 			return nil, fmt.Errorf("content[%d]: %w", i, err)
 		}
 	}
-	return joinMessage(role, raws).raw, nil
+	return JoinMessage(role, raws).Raw, nil
 }
 
 // isPlain reports whether a part of a message has neither extra fields nor raw
@@ -86,35 +70,35 @@ func isPlain(p interface {
 	return !raw && len(p.ExtraFields()) == 0
 }
 
-// decodeMessages returns messages as the SDK's values, which share nothing with
+// Params returns messages as the SDK's values, which share nothing with
 // them. What the SDK's types cannot hold, such as a block type that they do not
 // know, is raw JSON there.
-func decodeMessages(messages []message) []anthropic.BetaMessageParam {
+func Params(messages []Message) []anthropic.BetaMessageParam {
 	params := make([]anthropic.BetaMessageParam, len(messages))
 	for i := range messages {
-		params[i] = messages[i].param()
+		params[i] = messages[i].Param()
 	}
 	return params
 }
 
-func (m *message) param() anthropic.BetaMessageParam {
+func (m *Message) Param() anthropic.BetaMessageParam {
 	var p anthropic.BetaMessageParam
-	switch m.role {
-	case roleUser:
+	switch m.Role {
+	case RoleUser:
 		p.OfUser = &anthropic.BetaUserMessageParam{Content: m.paramBlocks()}
-	case roleAssistant:
+	case RoleAssistant:
 		p.OfAssistant = &anthropic.BetaAssistantMessageParam{Content: m.paramBlocks()}
 	default:
-		_ = p.UnmarshalJSON(m.raw) // where it fails, the comparison does
+		_ = p.UnmarshalJSON(m.Raw) // where it fails, the comparison does
 	}
-	if data, err := encodeParam(p); err == nil && wire.Same(data, m.raw) {
+	if data, err := EncodeParam(p); err == nil && wire.Same(data, m.Raw) {
 		return p
 	}
-	return param.Override[anthropic.BetaMessageParam](json.RawMessage(bytes.Clone(m.raw)))
+	return param.Override[anthropic.BetaMessageParam](json.RawMessage(bytes.Clone(m.Raw)))
 }
 
-func (m *message) paramBlocks() []anthropic.BetaContentBlockParamUnion {
-	blocks, _ := m.blocks() // they were read before
+func (m *Message) paramBlocks() []anthropic.BetaContentBlockParamUnion {
+	blocks, _ := m.Blocks() // they were read before
 	params := make([]anthropic.BetaContentBlockParamUnion, len(blocks))
 	for i, b := range blocks {
 		params[i] = b.param()
@@ -122,20 +106,20 @@ func (m *message) paramBlocks() []anthropic.BetaContentBlockParamUnion {
 	return params
 }
 
-func (b *block) param() anthropic.BetaContentBlockParamUnion {
+func (b *Block) param() anthropic.BetaContentBlockParamUnion {
 	var p anthropic.BetaContentBlockParamUnion
-	if err := p.UnmarshalJSON(b.raw); err == nil {
+	if err := p.UnmarshalJSON(b.Raw); err == nil {
 		if p.OfToolUse != nil {
 			p.OfToolUse.Input = json.RawMessage(bytes.Clone(b.input)) // exact, where any would round numbers
 		}
-		if data, err := p.MarshalJSON(); err == nil && wire.Same(data, b.raw) {
+		if data, err := p.MarshalJSON(); err == nil && wire.Same(data, b.Raw) {
 			return p
 		}
 	}
-	return rawBlock(bytes.Clone(b.raw))
+	return RawBlock(bytes.Clone(b.Raw))
 }
 
-// rawBlock returns a block of raw JSON.
-func rawBlock(raw []byte) anthropic.BetaContentBlockParamUnion {
+// RawBlock returns a block of raw JSON.
+func RawBlock(raw []byte) anthropic.BetaContentBlockParamUnion {
 	return param.Override[anthropic.BetaContentBlockParamUnion](json.RawMessage(raw))
 }

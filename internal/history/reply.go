@@ -1,4 +1,4 @@
-package toolrunner
+package history
 
 import (
 	"bytes"
@@ -12,27 +12,27 @@ import (
 // A reply as JSON reaches this file, whether it came at once or was put together
 // from a stream; what the history and the loop need of it leaves it.
 
-// reply is a complete reply.
-type reply struct {
-	raw        []byte // the message
-	message    draft  // as it goes into the history
-	blank      bool   // it says nothing, and does not go into the history
-	stopReason string
-	usage      []byte
-	container  string             // id of the container it ran in
-	failed     map[string]*Result // by call id: results of calls that cannot be run
-	notes      []string           // what was changed, so that the API takes it back
+// Reply is a complete reply.
+type Reply struct {
+	Raw        []byte // the message
+	Message    Draft  // as it goes into the history
+	Blank      bool   // it says nothing, and does not go into the history
+	StopReason string
+	Usage      []byte
+	Container  string            // id of the container it ran in
+	Failed     map[string][]byte // by call id: the tool_result of a call that cannot be run
+	Notes      []string          // what was changed, so that the API takes it back
 }
 
-// readReply reads a message from the API. taken reports whether an id is in the
+// ReadReply reads a message from the API. taken reports whether an id is in the
 // conversation already.
 //
 // Some things are changed, as the API would not take them back: a tool_use block
 // that is there twice goes once, an id that is taken or illegal is replaced, and so
 // are a name that is illegal and an input that is no object, whose calls fail.
-func readReply(raw []byte, taken func(id string) bool) (*reply, error) {
-	r := &reply{raw: raw}
-	role := roleAssistant
+func ReadReply(raw []byte, taken func(id string) bool) (*Reply, error) {
+	r := &Reply{Raw: raw}
+	role := RoleAssistant
 	var content []byte
 	err := wire.Members(raw, func(key, value []byte) error {
 		switch string(key) {
@@ -41,75 +41,75 @@ func readReply(raw []byte, taken func(id string) bool) (*reply, error) {
 		case "content":
 			content = value
 		case "stop_reason":
-			r.stopReason, _ = wire.Unquote(value)
+			r.StopReason, _ = wire.Unquote(value)
 		case "usage":
-			r.usage = value
+			r.Usage = value
 		case "container":
-			r.container = wire.ObjectMember(value, "id")
+			r.Container = wire.ObjectMember(value, "id")
 		}
 		return nil
 	})
 	switch {
 	case err != nil:
 		return nil, &ReplyError{Reason: "it is not a JSON object", Body: raw, Err: err}
-	case role != roleAssistant || len(content) == 0 || content[0] != '[':
+	case role != RoleAssistant || len(content) == 0 || content[0] != '[':
 		return nil, &ReplyError{Reason: "it is not a message of the assistant with a list of blocks", Body: raw}
 	}
 	m, content := wrapContent(content) // what is kept of the blocks is part of it, not of raw
-	blocks, err := parseBlocks(content)
+	blocks, err := ParseBlocks(content)
 	if err == nil {
 		blocks, err = r.mend(blocks, taken)
 	}
 	if err != nil {
 		return nil, &ReplyError{Reason: "its content cannot be used", Body: raw, Err: err}
 	}
-	if len(r.notes) > 0 {
-		m = joinMessage(roleAssistant, rawsOf(blocks))
-		r.raw = wire.SetMember(raw, "content", m.content())
+	if len(r.Notes) > 0 {
+		m = JoinMessage(RoleAssistant, RawsOf(blocks))
+		r.Raw = wire.SetMember(raw, "content", m.Content())
 	}
 	said := false
-	r.message, said = assistantMessage(m, blocks)
-	r.blank = !said
+	r.Message, said = assistantMessage(m, blocks)
+	r.Blank = !said
 	return r, nil
 }
 
 // wrapContent makes a message of a reply's content, which keeps its bytes, and
 // returns the content that is part of it.
-func wrapContent(content []byte) (message, []byte) {
+func wrapContent(content []byte) (Message, []byte) {
 	const head = `{"role":"assistant","content":`
 	raw := append(append(append(make([]byte, 0, len(head)+len(content)+1), head...), content...), '}')
-	return message{role: roleAssistant, raw: raw}, raw[len(head) : len(raw)-1]
+	return Message{Role: RoleAssistant, Raw: raw}, raw[len(head) : len(raw)-1]
 }
 
 // mend changes what the API would not take back, and notes it.
-func (r *reply) mend(blocks []block, taken func(id string) bool) ([]block, error) {
+func (r *Reply) mend(blocks []Block, taken func(id string) bool) ([]Block, error) {
 	mended := blocks[:0]
 	seen := make(map[string][]byte) // the tool_use blocks by the id they came with
 	used := make(map[string]bool)
 	for i := range blocks {
-		if b := &blocks[i]; b.isServerUse() { // its result names it, so it keeps its id
-			used[b.use().id] = true
+		if b := &blocks[i]; b.IsServerUse() { // its result names it, so it keeps its id
+			used[b.Use().ID] = true
 		}
 	}
 	for _, b := range blocks {
-		if b.kind == typeFallback {
+		if b.Kind == TypeFallback {
 			clear(seen) // what comes is another attempt
 		}
-		if b.kind == typeToolUse {
+		if b.Kind == TypeToolUse {
 			id, _ := wire.Unquote(b.id)
 			earlier, again := seen[id]
 			switch {
 			case id == "":
 				return nil, errors.New("a tool_use block has no id")
-			case again && !bytes.Equal(earlier, b.raw):
+			case again && !bytes.Equal(earlier, b.Raw):
 				return nil, fmt.Errorf("two different tool_use blocks have the id %q", id)
 			case again:
 				r.note("the tool_use block %q came twice; one is left", id)
 				continue
 			}
-			seen[id] = b.raw
+			seen[id] = b.Raw
 			b = r.mendID(b, id, func(id string) bool { return used[id] || taken(id) })
-			used[b.use().id] = true
+			used[b.Use().ID] = true
 			b = r.mendName(r.mendInput(b))
 		}
 		mended = append(mended, b)
@@ -117,12 +117,12 @@ func (r *reply) mend(blocks []block, taken func(id string) bool) ([]block, error
 	return mended, nil
 }
 
-func (r *reply) note(format string, args ...any) {
-	r.notes = append(r.notes, fmt.Sprintf(format, args...))
+func (r *Reply) note(format string, args ...any) {
+	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
 }
 
 // mendID gives b an id that is legal and not taken.
-func (r *reply) mendID(b block, id string, taken func(id string) bool) block {
+func (r *Reply) mendID(b Block, id string, taken func(id string) bool) Block {
 	legal := legalName(id)
 	fresh := legal
 	for n := 2; taken(fresh); n++ {
@@ -133,53 +133,53 @@ func (r *reply) mendID(b block, id string, taken func(id string) bool) block {
 	}
 	r.note("the id %q of a tool_use block is taken or illegal; it became %q", id, fresh)
 	b.id = wire.AppendString(nil, fresh)
-	b.raw = wire.SetMember(b.raw, "id", b.id)
+	b.Raw = wire.SetMember(b.Raw, "id", b.id)
 	return b
 }
 
 // mendInput gives b an input that is an object.
-func (r *reply) mendInput(b block) block {
+func (r *Reply) mendInput(b Block) Block {
 	if len(b.input) > 0 && b.input[0] == '{' {
 		return b
 	}
-	id, _ := wire.Unquote(b.id)
+	use := b.Use()
 	text, ok := wire.Unquote(b.input)
 	if !ok {
 		text = string(b.input)
 	}
-	r.fail(id, invalidInput(text))
-	r.note("the input of the call %q is no JSON object; it became {}", id)
-	raw := b.raw
+	r.fail(use, InvalidInput(text))
+	r.note("the input of the call %q is no JSON object; it became {}", use.ID)
+	raw := b.Raw
 	if b.input == nil {
 		raw = slices.Concat(raw[:len(raw)-1], []byte(`,"input":{}}`))
 	}
 	b.input = []byte("{}")
-	b.raw = wire.SetMember(raw, "input", b.input)
+	b.Raw = wire.SetMember(raw, "input", b.input)
 	return b
 }
 
 // mendName gives b a name that is legal. No tool has the name that it came with.
-func (r *reply) mendName(b block) block {
-	if isToolName(b.name) {
+func (r *Reply) mendName(b Block) Block {
+	if IsToolName(b.name) {
 		return b
 	}
-	id, _ := wire.Unquote(b.id)
-	r.fail(id, notFound(b.use()))
+	use := b.Use()
+	r.fail(use, NotFound(use))
 	name := legalName(b.name)
 	name = name[:min(len(name), 128)]
 	if name == "" {
 		name = "unknown"
 	}
-	r.note("the name %q of the call %q is illegal; it became %q", b.name, id, name)
+	r.note("the name %q of the call %q is illegal; it became %q", b.name, use.ID, name)
 	b.name = name
-	b.raw = wire.SetMember(b.raw, "name", wire.AppendString(nil, name))
+	b.Raw = wire.SetMember(b.Raw, "name", wire.AppendString(nil, name))
 	return b
 }
 
-// fail gives the call of an id its result.
-func (r *reply) fail(id string, result *Result) {
-	if r.failed == nil {
-		r.failed = make(map[string]*Result)
+// fail gives a call its result.
+func (r *Reply) fail(use Use, text string) {
+	if r.Failed == nil {
+		r.Failed = make(map[string][]byte)
 	}
-	r.failed[id] = result
+	r.Failed[use.ID] = ResultBlock(use, text, true)
 }

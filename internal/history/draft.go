@@ -1,0 +1,253 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/toolrunner/toolrunner/internal/wire"
+)
+
+// An encoded message reaches this file; what a history has to know of it leaves it
+// with it.
+
+const (
+	RoleUser      = "user"
+	RoleAssistant = "assistant"
+	RoleSystem    = "system"
+)
+
+// Message is an encoded message. Its bytes are never changed. There is one for
+// each message of a conversation, so it holds no more than has to be known later.
+type Message struct {
+	Role        string
+	Raw         []byte
+	Breakpoints int32 // its cache_control
+	Hanging     bool  // it ends with a server tool use that has no result yet
+}
+
+// Draft is a message that is to go into a history, and what the history has to know
+// of it then.
+type Draft struct {
+	Message
+	Uses     []string // ids of all tool uses in it, the server's included
+	Calls    []Use    // of client tools, after the last fallback block
+	Results  []string // ids that its tool results answer
+	Lead     int      // how many blocks are results that come first
+	Changes  []Change // to the tools that can be called
+	FromCode bool     // code that the API runs has made some of the calls
+}
+
+// UserMessage makes a message of encoded blocks that begin with results for uses.
+func UserMessage(raws [][]byte, uses []Use) Draft {
+	m := Draft{Message: JoinMessage(RoleUser, raws), Lead: len(uses), Results: make([]string, len(uses))}
+	for i, use := range uses {
+		m.Results[i] = use.ID
+	}
+	return m
+}
+
+// JoinMessage encodes a message of encoded blocks.
+func JoinMessage(role string, raws [][]byte) Message {
+	size := len(`{"role":"assistant","content":[]}`)
+	for _, raw := range raws {
+		size += len(raw) + 1
+	}
+	head := `{"role":"` + role + `","content":`
+	out := append(append(make([]byte, 0, size), head...), '[')
+	for i, raw := range raws {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, raw...)
+	}
+	out = append(out, "]}"...)
+	return Message{Role: role, Raw: out}
+}
+
+func RawsOf(blocks []Block) [][]byte {
+	raws := make([][]byte, len(blocks))
+	for i, b := range blocks {
+		raws[i] = b.Raw
+	}
+	return raws
+}
+
+// Content returns the content member of the message.
+func (m *Message) Content() []byte {
+	var content []byte
+	_ = wire.Members(m.Raw, func(key, value []byte) error { // it was read or made before
+		if string(key) == "content" {
+			content = value
+		}
+		return nil
+	})
+	return content
+}
+
+// Blocks reads the blocks of the message.
+func (m *Message) Blocks() ([]Block, error) { return ParseBlocks(m.Content()) }
+
+// ReadMessage reads an encoded message. It reports false for an assistant
+// message that says nothing, which the API refuses in the middle of a history.
+func ReadMessage(raw []byte) (Draft, bool, error) {
+	m := Draft{Message: Message{Raw: raw}}
+	var content []byte
+	if string(raw) == "null" {
+		return m, false, errors.New("it is a union of which no field is set; set one, such as OfUser")
+	}
+	err := wire.Members(raw, func(key, value []byte) error {
+		switch string(key) {
+		case "role":
+			m.Role, _ = wire.Unquote(value)
+		case "content":
+			content = value
+		}
+		return nil
+	})
+	if err != nil {
+		return m, false, fmt.Errorf("it is not a JSON object: %w", err)
+	}
+	switch m.Role {
+	case RoleUser, RoleAssistant, RoleSystem:
+	default:
+		return m, false, fmt.Errorf("its role is %q; use user, assistant or system", m.Role)
+	}
+	var blocks []Block
+	if content != nil {
+		if blocks, err = ParseBlocks(content); err != nil {
+			return m, false, err
+		}
+	}
+	if m.Role == RoleAssistant {
+		if err := CheckUses(blocks); err != nil {
+			return m, false, err
+		}
+		m, ok := assistantMessage(m.Message, blocks)
+		return m, ok, nil
+	}
+	return m, true, m.describeInput(blocks)
+}
+
+// CheckUses says what is wrong with the calls of an assistant message.
+func CheckUses(blocks []Block) error {
+	for i := range blocks {
+		b := &blocks[i]
+		if b.Kind != TypeToolUse {
+			continue
+		}
+		id, _ := wire.Unquote(b.id)
+		switch {
+		case id == "":
+			return fmt.Errorf("content[%d] is a tool use that has no id", i)
+		case !isLegal(id):
+			return fmt.Errorf("content[%d] has the id %q; use letters, digits, underscores and hyphens", i, id)
+		case !IsToolName(b.name):
+			return fmt.Errorf("content[%d] has the name %q; use 1 to 128 letters, digits, underscores and hyphens", i, b.name)
+		case len(b.input) == 0 || b.input[0] != '{':
+			return fmt.Errorf("content[%d] has an input that is not a JSON object: %.100q", i, b.input)
+		}
+	}
+	return nil
+}
+
+// describeInput reads the blocks of a user or system message.
+func (m *Draft) describeInput(blocks []Block) error {
+	if len(blocks) == 0 && m.Role == RoleUser {
+		return errors.New("it has no content; leave it out")
+	}
+	blank := m.Role == RoleUser
+	for i := range blocks {
+		b := &blocks[i]
+		switch {
+		case b.isEmptyText():
+			return fmt.Errorf("content[%d] is an empty text block, which the Messages API refuses; leave it out", i)
+		case b.Kind == TypeToolUse:
+			return fmt.Errorf("content[%d] is a tool_use block in a message of the %s; only assistant messages hold them", i, m.Role)
+		case b.Kind == TypeToolResult && b.IsEmptyError():
+			return fmt.Errorf("content[%d] is a tool_result with is_error and without content, which the Messages API refuses; say what went wrong", i)
+		case b.Kind == TypeToolResult && m.Lead < i:
+			return fmt.Errorf("content[%d] is a tool_result after other content; results come first in their message", i)
+		case b.Kind == TypeToolResult:
+			m.Results = append(m.Results, b.ToolUseID)
+			m.Lead++
+		case m.Role == RoleSystem:
+			m.Changes = append(m.Changes, b.Changes...)
+		}
+		blank = blank && b.isBlankText()
+	}
+	if blank {
+		return errors.New("its text is nothing but space, which the Messages API refuses; leave the message out")
+	}
+	return nil
+}
+
+// assistantMessage describes an assistant message of blocks. Empty text blocks
+// are left out, as the API sends them and refuses them. It reports false if
+// nothing is left, or nothing but space.
+func assistantMessage(encoded Message, blocks []Block) (Draft, bool) {
+	m := Draft{Message: encoded}
+	if slices.ContainsFunc(blocks, func(b Block) bool { return b.isEmptyText() }) {
+		blocks = slices.DeleteFunc(blocks, func(b Block) bool { return b.isEmptyText() })
+		m.Message = JoinMessage(RoleAssistant, RawsOf(blocks))
+	}
+	blank := true
+	pending := make(map[string]bool)
+	for i := range blocks {
+		b := &blocks[i]
+		blank = blank && b.isBlankText()
+		switch {
+		case b.Kind == TypeCompaction:
+			m.Changes = append(m.Changes, b.Changes...)
+		case b.Kind == TypeFallback:
+			m.Calls = nil // calls before it belong to an attempt that is over
+		case b.Kind == TypeToolUse:
+			use := b.Use()
+			m.Uses = append(m.Uses, use.ID)
+			m.Calls = append(m.Calls, use)
+			if pending[b.callerID] { // it goes on when the call is answered
+				delete(pending, b.callerID)
+				m.FromCode = true
+			}
+		case b.IsServerUse():
+			id, _ := wire.Unquote(b.id)
+			m.Uses = append(m.Uses, id)
+			pending[id] = true
+		case b.IsServerResult():
+			delete(pending, b.ToolUseID)
+		}
+	}
+	m.Hanging = len(pending) > 0
+	return m, !blank
+}
+
+// WithoutHanging returns an assistant message without the uses of server tools
+// that have no result. It reports false if nothing is left of it.
+func (m *Message) WithoutHanging() (Message, bool) {
+	blocks, err := m.Blocks()
+	if err != nil {
+		return *m, true
+	}
+	answered := make(map[string]bool)
+	for i := range blocks {
+		if blocks[i].IsServerResult() {
+			answered[blocks[i].ToolUseID] = true
+		}
+	}
+	blocks = slices.DeleteFunc(blocks, func(b Block) bool {
+		id, _ := wire.Unquote(b.id)
+		return b.IsServerUse() && !answered[id]
+	})
+	pruned, ok := assistantMessage(JoinMessage(RoleAssistant, RawsOf(blocks)), blocks)
+	return pruned.Message, ok
+}
+
+// UseIDs returns the ids of all tool uses in a message.
+func (m *Message) UseIDs() []string {
+	if m.Role != RoleAssistant {
+		return nil
+	}
+	blocks, _ := m.Blocks() // they were read before
+	d, _ := assistantMessage(*m, blocks)
+	return d.Uses
+}

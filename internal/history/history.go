@@ -1,0 +1,225 @@
+package history
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/anthropics/anthropic-sdk-go/v2"
+)
+
+// Messages reach the history and are encoded, once; their bytes leave it with
+// each request.
+
+var ErrNoMessages = errors.New("toolrunner: a takeover leaves no messages; give at least one")
+
+// History is the list of messages, and what keeps it one that the API accepts:
+//
+//   - each call is answered once, in the message right after it;
+//   - results come first in that message, and answer nothing else;
+//   - ids of tool uses are unique;
+//   - no empty text, no empty message.
+//
+// Consecutive assistant messages are one turn that was paused and resumed: its
+// calls are answered after the last of them.
+type History struct {
+	Messages []Message
+	Open     []Use // calls without a result, in order
+	IDs      map[string]bool
+	Changes  []Change
+	Base     *History // what comes before it; nil for the conversation itself
+	Drafts   []Draft  // its messages as they will go into another history, if it has a base
+}
+
+// Has reports whether a tool use of that id is in the history.
+func (h *History) Has(id string) bool {
+	return h.IDs[id] || h.Base != nil && h.Base.Has(id)
+}
+
+// Last returns the last message, or nil.
+func (h *History) Last() *Message {
+	if len(h.Messages) == 0 {
+		return nil
+	}
+	return &h.Messages[len(h.Messages)-1]
+}
+
+// LastReply returns the last message if it is one of the assistant, or nil.
+func (h *History) LastReply() *Message {
+	if last := h.Last(); last != nil && last.Role == RoleAssistant {
+		return last
+	}
+	return nil
+}
+
+// Append adds m, or says why the API would refuse it there; the history is
+// then unchanged. Calls that m should have answered and does not are answered
+// by what unanswered returns, in front of its other content.
+func (h *History) Append(m Draft, unanswered func(Use) []byte) error {
+	if err := h.Refusal(&m); err != nil {
+		return err
+	}
+	if m.Role != RoleAssistant && len(h.Open) > 0 {
+		given, err := m.Blocks()
+		if err != nil {
+			return err
+		}
+		if m.Role == RoleUser {
+			m = h.Answered(given, unanswered)
+		} else {
+			h.Push(h.Answered(nil, unanswered))
+		}
+	}
+	h.Push(m)
+	return nil
+}
+
+// Refusal says what is wrong with m as the next message.
+func (h *History) Refusal(m *Draft) error {
+	if last := h.LastReply(); last != nil && m.Role != RoleAssistant && len(h.Open) == 0 {
+		switch {
+		case m.Role == RoleSystem:
+			return errors.New("a system message follows an assistant message; put it after the next user message")
+		case last.Hanging:
+			return errors.New("the assistant message before it ends with the use of a server tool that has no result; leave that block out, or let the turn go on first")
+		}
+	}
+	seen := make(map[string]bool)
+	for _, id := range m.Uses {
+		switch {
+		case id == "":
+			return errors.New("a tool use has no id")
+		case seen[id] || h.Has(id):
+			return fmt.Errorf("the tool use id %q is in the history already; ids must be unique. A reply that the runner received is recorded by itself: append only what follows it", id)
+		}
+		seen[id] = true
+	}
+	clear(seen)
+	for _, id := range m.Results {
+		if seen[id] || !slices.ContainsFunc(h.Open, func(u Use) bool { return u.ID == id }) {
+			return fmt.Errorf("the tool_result for %q answers no open call: each call is answered once, in the one message right after it", id)
+		}
+		seen[id] = true
+	}
+	return nil
+}
+
+// Answered returns the user message that answers the open calls, with results
+// from given where they are there, and then the rest of given.
+func (h *History) Answered(given []Block, unanswered func(Use) []byte) Draft {
+	raws := make([][]byte, 0, len(h.Open)+len(given))
+	for _, use := range h.Open {
+		at := slices.IndexFunc(given, func(b Block) bool { return b.Kind == TypeToolResult && b.ToolUseID == use.ID })
+		if at >= 0 {
+			raws = append(raws, given[at].Raw)
+			continue
+		}
+		raws = append(raws, unanswered(use))
+	}
+	for _, b := range given {
+		if b.Kind != TypeToolResult {
+			raws = append(raws, b.Raw)
+		}
+	}
+	return UserMessage(raws, h.Open)
+}
+
+// Push adds m, which was checked.
+func (h *History) Push(m Draft) {
+	if h.IDs == nil {
+		h.IDs = make(map[string]bool)
+	}
+	for _, id := range m.Uses {
+		h.IDs[id] = true
+	}
+	switch {
+	case m.Role != RoleAssistant:
+		h.Open = nil
+	case len(h.Open) == 0:
+		h.Open = slices.Clip(m.Calls)
+	default:
+		h.Open = append(h.Open, m.Calls...)
+	}
+	h.Changes = append(h.Changes, m.Changes...)
+	m.Breakpoints = int32(CountBreakpoints(m.Raw)) //nolint:gosec // a message of that size does not fit into memory
+	h.Messages = append(h.Messages, m.Message)
+	if h.Base != nil {
+		h.Drafts = append(h.Drafts, m)
+	}
+}
+
+// Clone returns a history that can grow apart from h.
+func (h *History) Clone() History {
+	c := *h
+	c.Messages = slices.Clip(h.Messages)
+	c.Open = slices.Clip(h.Open)
+	c.Changes = slices.Clip(h.Changes)
+	c.Drafts = slices.Clip(h.Drafts)
+	c.IDs = maps.Clone(h.IDs)
+	return c
+}
+
+// AppendAll adds messages from the caller, which keep the bytes that are known
+// for them.
+func (h *History) AppendAll(messages []anthropic.BetaMessageParam, known map[string][]byte) error {
+	for i, p := range messages {
+		raw, err := EncodeParam(p)
+		if original, ok := known[string(raw)]; ok {
+			raw = original
+		}
+		var m Draft
+		ok := false
+		if err == nil {
+			m, ok, err = ReadMessage(raw)
+		}
+		if err == nil && ok {
+			err = h.Append(m, func(use Use) []byte { return ResultBlock(use, UnrunGiven, true) })
+		}
+		if err != nil {
+			return &Error{Index: i, Reason: err.Error()}
+		}
+	}
+	if len(h.Messages) == 0 {
+		return ErrNoMessages
+	}
+	return nil
+}
+
+// Restore adds a message, if the API accepts it there as it is.
+func (h *History) Restore(raw []byte) error {
+	m, ok, err := ReadMessage(raw)
+	if err != nil {
+		return err
+	}
+	if !ok || !bytes.Equal(m.Raw, raw) {
+		return errors.New("it says nothing, or holds empty text")
+	}
+	if err := h.Refusal(&m); err != nil {
+		return err
+	}
+	if m.Role != RoleAssistant && len(m.Results) < len(h.Open) {
+		return errors.New("it leaves calls without results that the message before it makes")
+	}
+	h.Push(m)
+	return nil
+}
+
+// ToolChanges returns the blocks of system messages that change the tools. A
+// summary in words does not stand for them.
+func (h *History) ToolChanges() (blocks [][]byte, changes []Change) {
+	for i := range h.Messages {
+		m := &h.Messages[i]
+		if m.Role != RoleSystem {
+			continue
+		}
+		all, _ := m.Blocks() // they were read before
+		for _, b := range all {
+			if b.Kind == TypeToolAddition || b.Kind == TypeToolRemoval {
+				blocks, changes = append(blocks, b.Raw), append(changes, b.Changes...)
+			}
+		}
+	}
+	return blocks, changes
+}

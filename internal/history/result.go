@@ -1,0 +1,42 @@
+package history
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/toolrunner/toolrunner/internal/wire"
+)
+
+// ResultBlock returns the tool_result of one text block that answers use.
+func ResultBlock(use Use, text string, failed bool) []byte {
+	out := make([]byte, 0, 128+len(text)+len(text)/8) // for escapes
+	out = append(out, `{"type":"tool_result","tool_use_id":`...)
+	out = wire.AppendString(out, use.ID)
+	if use.Toolset != "" {
+		out = append(out, `,"toolset_name":`...)
+		out = wire.AppendString(out, use.Toolset)
+	}
+	out = append(AppendText(append(out, `,"content":[`...), text), ']')
+	if failed {
+		out = append(out, `,"is_error":true`...)
+	}
+	return append(out, '}')
+}
+
+// InvalidInput is the text for a call whose input is no JSON object. Such a
+// call is never run.
+func InvalidInput(input string) string {
+	const most = 500
+	if len(input) > most {
+		input = strings.ToValidUTF8(input[:most], "") + "..."
+	}
+	return "Error: the input of this call is not a JSON object, so it was not run. It reads: " + input
+}
+
+// NotFound is the text for a call of a tool that is not there.
+func NotFound(use Use) string {
+	if use.Toolset != "" {
+		return fmt.Sprintf("Error: Toolset '%s' member '%s' not found", use.Toolset, use.Name)
+	}
+	return fmt.Sprintf("Error: Tool '%s' not found", use.Name)
+}
