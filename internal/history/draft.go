@@ -36,6 +36,7 @@ type Draft struct {
 	Lead     int      // how many blocks are results that come first
 	Changes  []Change // to the tools that can be called
 	FromCode bool     // code that the API runs has made some of the calls
+	Index    int      // its place among the messages that the caller gave
 }
 
 // UserMessage makes a message of encoded blocks that begin with results for uses.

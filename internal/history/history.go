@@ -6,14 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-
-	"github.com/anthropics/anthropic-sdk-go/v2"
 )
 
 // Messages reach the history and are encoded, once; their bytes leave it with
 // each request.
-
-var ErrNoMessages = errors.New("toolrunner: a takeover leaves no messages; give at least one")
 
 // History is the list of messages, and what keeps it one that the API accepts:
 //
@@ -161,32 +157,6 @@ func (h *History) Clone() History {
 	return c
 }
 
-// AppendAll adds messages from the caller, which keep the bytes that are known
-// for them.
-func (h *History) AppendAll(messages []anthropic.BetaMessageParam, known map[string][]byte) error {
-	for i, p := range messages {
-		raw, err := EncodeParam(p)
-		if original, ok := known[string(raw)]; ok {
-			raw = original
-		}
-		var m Draft
-		ok := false
-		if err == nil {
-			m, ok, err = ReadMessage(raw)
-		}
-		if err == nil && ok {
-			err = h.Append(m, func(use Use) []byte { return ResultBlock(use, UnrunGiven, true) })
-		}
-		if err != nil {
-			return &Error{Index: i, Reason: err.Error()}
-		}
-	}
-	if len(h.Messages) == 0 {
-		return ErrNoMessages
-	}
-	return nil
-}
-
 // Restore adds a message, if the API accepts it there as it is.
 func (h *History) Restore(raw []byte) error {
 	m, ok, err := ReadMessage(raw)
@@ -204,22 +174,4 @@ func (h *History) Restore(raw []byte) error {
 	}
 	h.Push(m)
 	return nil
-}
-
-// ToolChanges returns the blocks of system messages that change the tools. A
-// summary in words does not stand for them.
-func (h *History) ToolChanges() (blocks [][]byte, changes []Change) {
-	for i := range h.Messages {
-		m := &h.Messages[i]
-		if m.Role != RoleSystem {
-			continue
-		}
-		all, _ := m.Blocks() // they were read before
-		for _, b := range all {
-			if b.Kind == TypeToolAddition || b.Kind == TypeToolRemoval {
-				blocks, changes = append(blocks, b.Raw), append(changes, b.Changes...)
-			}
-		}
-	}
-	return blocks, changes
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
-// ResultBlock returns the tool_result of one text block that answers use.
-func ResultBlock(use Use, text string, failed bool) []byte {
+// ResultBlock returns the tool_result that answers use with a block for each text.
+func ResultBlock(use Use, text string, failed bool, more ...string) []byte {
 	out := make([]byte, 0, 128+len(text)+len(text)/8) // for escapes
 	out = append(out, `{"type":"tool_result","tool_use_id":`...)
 	out = wire.AppendString(out, use.ID)
@@ -16,7 +16,11 @@ func ResultBlock(use Use, text string, failed bool) []byte {
 		out = append(out, `,"toolset_name":`...)
 		out = wire.AppendString(out, use.Toolset)
 	}
-	out = append(AppendText(append(out, `,"content":[`...), text), ']')
+	out = AppendText(append(out, `,"content":[`...), text)
+	for _, text := range more {
+		out = AppendText(append(out, ','), text)
+	}
+	out = append(out, ']')
 	if failed {
 		out = append(out, `,"is_error":true`...)
 	}

@@ -1,0 +1,437 @@
+// Package machine decides what a run of the tool runner does next. It is told what
+// has happened (a reply, a result, a decision, a follow-up, a takeover) and says
+// which step is next. It does no I/O, starts no goroutine and reads no clock, so
+// that every driver shares every rule, and each rule is tested without a network.
+//
+// A driver asks [Machine.Next], which has no effects, and takes the step:
+//
+//   - [Settle]: call [Machine.Settle];
+//   - [Run]: run the calls, and report each with [Machine.Start] and
+//     [Machine.SetResult];
+//   - [Send], [Compact], [Summarize]: call [Machine.Begin] right before the request
+//     goes out. Exactly one of [Machine.Received], [Machine.Compacted],
+//     [Machine.Summarized], [Machine.Failed] and a takeover ends what Begin began;
+//   - [End]: call [Machine.Finalize].
+//
+// A Machine is not safe for concurrent use. It never calls the caller's code.
+package machine
+
+import (
+	"time"
+
+	"github.com/anthropics/anthropic-sdk-go/v2"
+
+	"github.com/toolrunner/toolrunner/internal/history"
+)
+
+// StepKind is what a driver does next.
+type StepKind uint8
+
+// The kinds of steps.
+const (
+	End       StepKind = iota // nothing: the run has ended, with Step.Outcome
+	Settle                    // results and follow-ups go into the history
+	Run                       // Step.Calls run
+	Send                      // the history goes out
+	Compact                   // the same, for the API to compact it
+	Summarize                 // a request for a summary of the history goes out
+)
+
+// Step is what is next in a run.
+type Step struct {
+	Kind    StepKind
+	Calls   []*Call         // of Run; those that an End with history.OutcomeSuspended waits for
+	Outcome history.Outcome // of End
+	Limit   string          // the limit that was reached, of an End with history.OutcomeLimitReached
+	Config  []byte          // of Compact, encoded
+	Skipped bool            // a scheduled compaction is dropped, because calls have no results
+}
+
+// StepLimits is what bounds the next step, as the caller's parameters say now.
+type StepLimits struct {
+	MaxIterations int // replies; 0 or less: no limit
+	Limits        Limits
+	AutoCompact   AutoCompact
+	Now           time.Time
+}
+
+// Machine is the state of a run between its steps.
+type Machine struct {
+	id    string // of the conversation
+	tools *Tools
+
+	s state
+
+	exchange  exchange
+	streaming []*Call // calls of the reply under way, which may run before it is complete
+	calling   bool    // the open turn has come to its calls
+}
+
+// state is what a snapshot holds. Only update changes it.
+type state struct {
+	sequence   int64
+	history    history.History
+	queue      history.History // follow-ups that wait; what comes before them is history
+	open       []*Call         // for history.Open, one by one
+	discarded  []*Call         // calls of a reply that was taken over, whose results stand
+	rule       history.Rule    // of the last reply
+	rollback   rollback
+	needsReply bool // the history holds what the model has not answered
+	standing   standing
+	iteration  int    // replies of this run
+	container  string // that the last reply with one ran in
+	reply      []byte // the last one
+	forced     any    // the forced tool choice that has done its work in this run
+	usage      Usage
+	spent      spending // by this run
+	compaction compaction
+}
+
+// standing is how far a run has come.
+type standing uint8
+
+const (
+	running   standing = iota
+	limited            // it ended at a limit: raising that, or a message of the user, lets it go on
+	finalized          // it is over for good: what comes now begins another run
+)
+
+// rollback is the state that a takeover goes back to: that of the last request.
+type rollback struct {
+	history history.History
+	open    []*Call
+	rule    history.Rule
+}
+
+// exchange is the request under way.
+type exchange struct {
+	kind   StepKind // End: none
+	config []byte   // of a compaction that was scheduled
+	inBody bool     // the loop body has the reply to a compaction
+}
+
+// New returns the machine of a conversation that begins with messages. It returns a
+// *[history.Error] for messages that the API would refuse there.
+func New(id string, tools *Tools, messages []history.Draft) (*Machine, error) {
+	m := &Machine{id: id, tools: tools, calling: true}
+	m.s.sequence = 1
+	m.s.queue.Base = &m.s.history
+	if err := m.s.history.AppendAll(messages, m.standIn); err != nil {
+		return nil, err
+	}
+	m.s.needsReply = len(m.s.history.Messages) > 0
+	m.s.adopt()
+	m.s.reopen(m.s.open, waiting, history.UnrunGiven, 0)
+	return m, nil
+}
+
+// update changes the state: the sequence of the machine and the versions of the
+// calls rise, so that the next checkpoint has the change. Nothing else writes to
+// the state.
+func (m *Machine) update(change func(*state), calls ...*Call) {
+	change(&m.s)
+	m.s.sequence++
+	for _, call := range calls {
+		call.version++
+	}
+}
+
+// Next returns the next step. It has no effects.
+func (m *Machine) Next(l StepLimits) Step {
+	if calls := m.Waiting(); len(calls) > 0 {
+		return Step{Kind: Run, Calls: calls}
+	}
+	if calls := m.Suspended(); len(calls) > 0 {
+		return Step{Kind: End, Outcome: history.OutcomeSuspended, Calls: calls}
+	}
+	if m.unsettled() {
+		return Step{Kind: Settle}
+	}
+	if s, ok := m.limitReached(l); ok {
+		return s
+	}
+	s, ok := m.compactStep(l.AutoCompact)
+	switch {
+	case ok:
+	case !m.s.needsReply && m.s.history.Last() != nil:
+		s.Kind, s.Outcome = End, m.s.rule.Outcome
+	default:
+		s.Kind = Send
+	}
+	return s
+}
+
+// unsettled reports whether Settle has something to do.
+func (m *Machine) unsettled() bool {
+	return !m.held() && (m.answering() || m.flushable()) || m.s.needsReply && m.s.standing == finalized
+}
+
+// Settle puts the results of the open turn into the history, and then the
+// follow-ups. A turn none of whose calls are run stays open until something is to
+// be said after it. countFailed says whether failed calls are counted for a limit.
+func (m *Machine) Settle(countFailed bool, now time.Time) {
+	if !m.unsettled() {
+		return
+	}
+	m.update(func(s *state) {
+		if !m.held() {
+			if m.answering() {
+				if countFailed {
+					s.countFailed()
+				}
+				s.needsReply = true
+				s.close()
+			}
+			if m.flushable() {
+				s.close()
+				s.flush()
+				s.reopen(nil, waiting, history.UnrunGiven, s.iteration)
+			}
+		}
+		if s.needsReply && s.standing == finalized {
+			s.beginRun(now)
+		}
+	})
+}
+
+// beginRun starts to count anew.
+func (s *state) beginRun(now time.Time) {
+	s.standing, s.iteration, s.forced, s.spent = running, 0, nil, spending{since: now}
+}
+
+// Begin takes note that the request of step goes out. Tool changes that wait go into
+// the history first.
+func (m *Machine) Begin(step Step) {
+	m.calling = false
+	m.exchange = exchange{kind: step.Kind, inBody: step.Kind == Compact}
+	m.update(func(s *state) {
+		if step.Kind == Compact || step.Skipped {
+			m.exchange.config, s.compaction.scheduled = s.compaction.scheduled, nil
+		}
+		if step.Skipped {
+			m.exchange.config = nil
+		}
+		if step.Kind != Summarize && !s.rule.Code {
+			if changes, ok := m.tools.take(&s.history); ok {
+				s.history.Push(changes)
+			}
+		}
+		s.mark()
+	})
+}
+
+// mark makes the state one that a takeover goes back to.
+func (s *state) mark() { s.rollback = rollback{s.history, s.open, s.rule} }
+
+// Finalize takes note that the run has ended as step says. A run that ended for good
+// leaves no call open.
+func (m *Machine) Finalize(step Step) {
+	s := &m.s
+	switch {
+	case step.Outcome == history.OutcomeSuspended:
+	case step.Outcome == history.OutcomeLimitReached || step.Outcome == history.OutcomeMaxIterations:
+		if s.standing == running || s.compaction.scheduled != nil {
+			m.update(func(s *state) { s.standing, s.compaction.scheduled = limited, nil })
+		}
+	case s.standing != finalized || len(s.open) > 0 || step.Skipped:
+		m.update(func(s *state) {
+			s.close()
+			s.standing = finalized
+			if step.Skipped {
+				s.compaction.scheduled = nil
+			}
+		})
+	}
+}
+
+// Enter takes note that the driver has control: the loop body, if there was one, has
+// returned.
+func (m *Machine) Enter(now time.Time) {
+	m.exchange.inBody = m.exchange.inBody && m.exchange.kind != End
+	m.s.spent.start(now)
+}
+
+// Leave takes note that nobody loops over the run. At the last turn that is the end
+// of the run.
+func (m *Machine) Leave(now time.Time) {
+	m.Enter(now)
+	if m.s.spent.time(now) != m.s.spent.elapsed {
+		m.update(func(s *state) { s.spent.pause(now) })
+	}
+	m.s.spent.pause(now)
+	if m.Finished() {
+		m.Finalize(Step{Kind: End, Outcome: m.s.rule.Outcome})
+	}
+}
+
+// Finished reports whether the run would end if nothing came in between.
+func (m *Machine) Finished() bool {
+	return m.exchange.kind == End && !m.s.needsReply && m.s.compaction.scheduled == nil &&
+		!m.flushable() && m.s.history.Last() != nil && !m.answering()
+}
+
+// held reports whether nothing but its continuation may follow the last reply: it
+// was paused in the middle of a server tool's work.
+func (m *Machine) held() bool {
+	last := m.s.history.LastReply()
+	return m.s.rule.After == history.ResumeRun && last != nil && last.Hanging
+}
+
+// answering reports whether calls of the open turn are answered by running them.
+func (m *Machine) answering() bool {
+	for _, call := range m.s.open {
+		if call.state != unrun {
+			return true
+		}
+	}
+	return false
+}
+
+// adopt sets the rule of a history that the caller made. One that ends with the use
+// of a server tool goes on with it: the API has its result, or makes it.
+func (s *state) adopt() {
+	s.rule = history.Rule{Unrun: history.UnrunGiven}
+	if last := s.history.LastReply(); last != nil && last.Hanging {
+		if len(s.history.Open) == 0 {
+			s.rule = ruleFor("pause_turn")
+			return
+		}
+		s.rule = ruleFor("tool_use")
+		s.rule.Code = true
+	}
+}
+
+// close answers the open calls.
+func (s *state) close() {
+	if len(s.open) == 0 {
+		return
+	}
+	results := s.results()
+	s.prune()
+	s.history.Push(results)
+	s.open = nil
+}
+
+// results returns the message that answers the open calls as they stand.
+func (s *state) results() history.Draft {
+	return s.history.Answered(nil, func(use history.Use) []byte { return s.openCall(use.ID).resultBlock() })
+}
+
+// prune makes the last reply one that something may follow: a server tool's work
+// that a reply left unfinished when it ended will never have a result.
+func (s *state) prune() {
+	if s.rule.After == history.EndRun {
+		s.history.Prune()
+	}
+}
+
+// Received records the reply to the request under way. forced is the tool choice of
+// the request if it made the model call a tool.
+func (m *Machine) Received(r *history.Reply, forced any) {
+	streaming := m.streaming
+	m.streaming, m.exchange = nil, exchange{}
+	m.update(func(s *state) {
+		s.iteration++
+		s.spend(r.Usage)
+		s.compaction.measure(contextTokens(r.Usage))
+		s.reply = r.Raw
+		if r.Container != "" {
+			s.container = r.Container
+		}
+		s.rule = ruleOf(r)
+		if !r.Blank {
+			s.history.Push(r.Message)
+		}
+		s.discarded = nil
+		if s.rule.After == history.RunCalls {
+			s.countCalls(r.Message.Calls)
+			s.reopen(append(s.open, streaming...), waiting, s.rule.Unrun, s.iteration)
+		} else {
+			s.reopen(s.open, unrun, s.rule.Unrun, s.iteration)
+		}
+		s.discard(without(streaming, s.open))
+		for id, block := range r.Failed {
+			if call := s.openCall(id); call != nil {
+				call.fail(block)
+			}
+		}
+		s.needsReply = s.rule.After == history.ResumeRun
+		if s.answerable() {
+			s.forced = forced
+		}
+	})
+}
+
+func ruleFor(reason string) history.Rule { return history.RuleFor(anthropic.BetaStopReason(reason)) }
+
+// ruleOf returns what follows a reply. After calls beside the work of a server tool,
+// results follow and nothing else: the API goes on with that work first. A reply
+// that stops for calls and has none of ours ends the run.
+func ruleOf(r *history.Reply) history.Rule {
+	rule := ruleFor(r.StopReason)
+	if rule.After != history.RunCalls {
+		return rule
+	}
+	if len(r.Message.Calls) == 0 && r.Message.Hanging {
+		rule.After = history.EndRun
+		return rule
+	}
+	rule.Code = r.Message.FromCode || r.Message.Hanging
+	return rule
+}
+
+// answerable reports whether calls of the last reply are to be run.
+func (s *state) answerable() bool {
+	for _, call := range s.open {
+		if call.state != unrun && call.iteration == s.iteration {
+			return true
+		}
+	}
+	return false
+}
+
+// Failed ends the request under way without a reply.
+func (m *Machine) Failed() {
+	if m.exchange.kind == End {
+		return
+	}
+	compacting := m.exchange.kind != Send
+	m.exchange = exchange{}
+	m.update(func(s *state) {
+		s.discard(m.streaming)
+		if compacting {
+			s.compaction.floor = s.compaction.context
+		}
+	})
+	m.streaming = nil
+}
+
+// View returns the messages as they would go on from here: with the results of a
+// turn that has some, or whose calls will not run, and with the follow-ups. A turn
+// whose calls have not begun is left open, unless one of them is not to run as the
+// model made it. The messages must not be changed.
+func (m *Machine) View() []history.Message {
+	s := m.s // pushing to the copy leaves the original as it is
+	s.history = s.history.Fork()
+	if m.begun() && !m.held() {
+		s.close()
+	}
+	if len(s.open) == 0 && m.exchange.kind == End && m.flushable() {
+		s.flush()
+	}
+	return s.history.Messages
+}
+
+// begun reports whether the open turn is shown with results: a call has one or has
+// started, or will not run as the model made it.
+func (m *Machine) begun() bool {
+	for _, call := range m.s.open {
+		switch {
+		case call.state > waiting && (m.calling || !call.eager), call.state == suspended, call.decision.Kind == AllowInput:
+			return true
+		case call.state == unrun && m.s.rule.After != history.ResumeRun:
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,499 @@
+package machine
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/toolrunner/toolrunner/internal/history"
+)
+
+// SnapshotError reports records that a run cannot be resumed from.
+type SnapshotError struct {
+	Reason string
+	Err    error // why; may be nil
+}
+
+// Error says what is wrong.
+func (e *SnapshotError) Error() string {
+	if e.Err != nil {
+		return e.Reason + ": " + e.Err.Error()
+	}
+	return e.Reason
+}
+
+// Unwrap returns why it is wrong, or nil.
+func (e *SnapshotError) Unwrap() error { return e.Err }
+
+func snapshotError(err error, format string, args ...any) error {
+	return &SnapshotError{Reason: fmt.Sprintf(format, args...), Err: err}
+}
+
+// ReadRecords reads a whole state and the records that follow it, and returns the
+// state that they make.
+func ReadRecords(data, key []byte) (*Record, error) {
+	var state *Record
+	_, err := ScanRecords(data, func(raw []byte) error {
+		next, err := readRecord(raw, key, state)
+		if err == nil {
+			state, err = next.after(state)
+		}
+		return err
+	})
+	if err == nil && state == nil {
+		err = snapshotError(nil, "it is empty, or was cut off")
+	}
+	return state, err
+}
+
+// ScanRecords visits records one after the other. The last one may be cut off, as by a
+// crash in the middle of writing it, and is left out. It returns where the last whole
+// one ends.
+func ScanRecords(data []byte, visit func(raw []byte) error) (end int, err error) {
+	data = bytes.TrimRight(data, "\x00") // which some file systems leave after a crash
+	for n := 1; ; n++ {
+		decoder := json.NewDecoder(bytes.NewReader(data[end:]))
+		var raw json.RawMessage
+		err := decoder.Decode(&raw)
+		if rest := bytes.TrimSpace(data[end:]); isTorn(err) && isBegun(rest) {
+			return end, nil
+		}
+		if err == nil {
+			err = visit(raw)
+		}
+		if err != nil {
+			return 0, snapshotError(err, "record %d, at byte %d", n, end)
+		}
+		end += int(decoder.InputOffset())
+		if end < len(data) && data[end] == '\n' {
+			end++
+		}
+	}
+}
+
+// isTorn reports whether a record ends too early.
+func isTorn(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
+
+// isBegun reports whether data may be the beginning of a record.
+func isBegun(data []byte) bool {
+	const head = `{"toolrunner":`
+	n := min(len(data), len(head))
+	return string(data[:n]) == head[:n]
+}
+
+// Head is what a record begins with.
+type Head struct {
+	Version  *int   `json:"toolrunner"`
+	ID       string `json:"run"`
+	Sequence int64  `json:"sequence"`
+}
+
+// ReadHead reads the head of a record of this version.
+func ReadHead(raw []byte) (Head, error) {
+	var head Head
+	err := json.Unmarshal(raw, &head) // fills in what it can
+	if head.Version == nil {
+		return head, errors.New("it has no member \"toolrunner\" with the version of the format, so it is not a snapshot")
+	}
+	if *head.Version != recordVersion {
+		return head, fmt.Errorf("it has version %d of the format, and this package reads version %d; use the version of the package that has written it, or a later one", *head.Version, recordVersion)
+	}
+	return head, err
+}
+
+// readRecord reads one record, which was sealed after the one before if there is a
+// key.
+func readRecord(raw, key []byte, before *Record) (*Record, error) {
+	if _, err := ReadHead(raw); err != nil {
+		return nil, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.DisallowUnknownFields() // what this package does not know may matter
+	var r Record
+	if err := decoder.Decode(&r); err != nil {
+		return nil, err
+	}
+	seal := ""
+	if before != nil && r.Keep != nil {
+		seal = before.MAC
+	}
+	if err := r.checkSeal(raw, key, seal); err != nil {
+		return nil, err
+	}
+	return &r, nil
+}
+
+// after returns the whole state that r makes after before.
+func (r *Record) after(before *Record) (*Record, error) {
+	if before != nil {
+		switch {
+		case r.ID != before.ID:
+			return nil, fmt.Errorf("it is of the conversation %q, and the one before of %q", r.ID, before.ID)
+		case r.After != before.Sequence || r.Sequence <= r.After:
+			return nil, fmt.Errorf("it has sequence %d after %d, and the one before has %d: two processes may have written them", r.Sequence, r.After, before.Sequence)
+		}
+	}
+	if r.Keep == nil {
+		if r.KeepQueue != 0 || r.KeepCalls || r.KeepDropped {
+			return nil, errors.New("it is a whole state, and keeps parts of another")
+		}
+		return r, nil
+	}
+	if before == nil {
+		return nil, errors.New("it holds only what has changed since another record, which is not there")
+	}
+	if *r.Keep < 0 || *r.Keep > len(before.Messages) {
+		return nil, fmt.Errorf("it keeps %d of %d messages", *r.Keep, len(before.Messages))
+	}
+	if r.KeepQueue < 0 || r.KeepQueue > len(before.Queue) {
+		return nil, fmt.Errorf("it keeps %d of %d follow-ups", r.KeepQueue, len(before.Queue))
+	}
+	state := *r
+	state.Keep, state.KeepQueue, state.KeepCalls, state.KeepDropped = nil, 0, false, false
+	state.Messages = append(before.Messages[:*r.Keep], r.Messages...) // nobody reads before any more
+	state.Queue = append(before.Queue[:r.KeepQueue], r.Queue...)
+	var err error
+	if state.Calls, err = r.callsAfter(before); err != nil {
+		return nil, err
+	}
+	if r.KeepDropped {
+		state.Dropped = before.Dropped
+	}
+	if state.Tools == nil {
+		state.Tools = before.Tools
+	}
+	if state.Reply == nil {
+		state.Reply = before.Reply
+	}
+	return &state, nil
+}
+
+// callsAfter returns the open calls of the state that r makes after before.
+func (r *Record) callsAfter(before *Record) ([]savedCall, error) {
+	if len(r.Calls) == 0 {
+		if r.KeepCalls {
+			return before.Calls, nil
+		}
+		return nil, nil
+	}
+	place := make(map[string]int, len(before.Calls))
+	for i := range before.Calls {
+		place[before.Calls[i].ID] = i
+	}
+	calls := r.Calls
+	if r.KeepCalls {
+		calls = before.Calls
+	}
+	for i, call := range r.Calls {
+		at, ok := place[call.ID]
+		switch {
+		case (r.KeepCalls || call.State == "") && !ok:
+			return nil, fmt.Errorf("the call %q is to be as before, and was not there", call.ID)
+		case r.KeepCalls:
+			calls[at] = call
+		case call.State == "":
+			calls[i] = before.Calls[at]
+		}
+	}
+	return calls, nil
+}
+
+// Forced reports whether a forced tool choice had done its work.
+func (r *Record) Forced() bool { return r.State.Forced }
+
+// Restore returns the machine of a whole state, and the names of the tools that the
+// model knows otherwise. forced stands for the forced tool choice, if that has done
+// its work.
+func (r *Record) Restore(tools *Tools, forced any) (*Machine, []string, error) {
+	m := &Machine{id: r.ID, tools: tools, calling: true}
+	s, saved := &m.s, &r.State
+	s.queue.Base = &s.history
+	s.sequence, s.reply, s.rule = r.Sequence, r.Reply, saved.Stop.rule()
+	if r.ID == "" || r.Sequence <= 0 || r.Sequence >= maxCount {
+		return nil, nil, snapshotError(nil, "its conversation is %q and its sequence %d", r.ID, r.Sequence)
+	}
+	if err := saved.check(len(r.Messages)); err != nil {
+		return nil, nil, err
+	}
+	if err := s.restoreMessages(r); err != nil {
+		return nil, nil, err
+	}
+	changed, err := tools.restore(r.Tools, s.history.Changes)
+	if err != nil {
+		return nil, nil, err
+	}
+	s.needsReply, s.iteration, s.container = saved.News, saved.Iteration, saved.Container
+	switch {
+	case saved.Ended:
+		s.standing = finalized
+	case saved.Limited:
+		s.standing = limited
+	}
+	if saved.Forced {
+		s.forced = forced
+	}
+	s.usage = saved.Usage.restore()
+	s.spent = spending{usage: saved.Spent.Usage.restore(), calls: maps.Clone(saved.Spent.Calls), failing: saved.Spent.Failing, elapsed: saved.Spent.Elapsed}
+	s.compaction = compaction{saved.Compact.Scheduled, saved.Compact.Context, saved.Compact.Floor, saved.Compact.Fresh}
+	if err := m.restoreCalls(r); err != nil {
+		return nil, nil, err
+	}
+	s.rollback.open = s.open[:min(saved.Sent.Calls, len(s.open))]
+	s.sequence++ // resuming counts as a step
+	return m, changed, nil
+}
+
+// restoreMessages reads the history, and what was in it when the last request went
+// out.
+func (s *state) restoreMessages(r *Record) error {
+	for i, raw := range r.Messages {
+		if i == r.State.Sent.Messages {
+			s.rollback.history = s.history
+		}
+		if err := s.history.Restore(raw); err != nil {
+			return snapshotError(err, "messages[%d]", i)
+		}
+	}
+	if r.State.Sent.Messages == len(r.Messages) {
+		s.rollback.history = s.history
+	}
+	s.rollback.rule = r.State.Sent.Stop.rule()
+	for i, raw := range r.Queue {
+		if err := s.queue.Restore(raw); err != nil {
+			return snapshotError(err, "queue[%d]", i)
+		}
+	}
+	return nil
+}
+
+// restoreCalls reads the open calls, which are those that the history leaves open.
+func (m *Machine) restoreCalls(r *Record) error {
+	s := &m.s
+	if len(r.Calls) != len(s.history.Open) {
+		return snapshotError(nil, "it has %d open calls, and the history %d", len(r.Calls), len(s.history.Open))
+	}
+	for i := range r.Calls {
+		use := s.history.Open[i]
+		if r.Calls[i].ID != use.ID {
+			return snapshotError(nil, "calls[%d] is %q, and in the history %q", i, r.Calls[i].ID, use.ID)
+		}
+		call, err := r.Calls[i].restore(use)
+		if err != nil {
+			return snapshotError(err, "the call %q", use.ID)
+		}
+		waits := call.state == suspended || call.state == waiting
+		if waits && m.tools.byName[use.Name] == nil && use.Toolset == "" && r.Tools.has(use.Name) {
+			return snapshotError(nil, "the call %q waits for the tool %q, which is not among the tools; pass it to Resume", use.ID, use.Name)
+		}
+		s.open = append(s.open, call)
+	}
+	for i := range r.Dropped {
+		b, err := history.ParseBlock(r.Dropped[i].Use)
+		if err == nil {
+			err = history.CheckUses([]history.Block{b})
+		}
+		var call *Call
+		if err == nil {
+			call, err = r.Dropped[i].restore(b.Use())
+		}
+		if err != nil {
+			return snapshotError(err, "dropped[%d]", i)
+		}
+		s.discarded = append(s.discarded, call)
+	}
+	return nil
+}
+
+// restore returns the call use in the state that was saved.
+func (c *savedCall) restore(use history.Use) (*Call, error) {
+	state := slices.Index(callStates[:], c.State)
+	if state < 0 || c.Iteration < 0 || c.Reply < 0 {
+		return nil, fmt.Errorf("its state is %q, its iteration %d, its reply %d", c.State, c.Iteration, c.Reply)
+	}
+	call := &Call{
+		use: use, iteration: c.Iteration, replyIndex: c.Reply, state: callState(state), repeats: c.Repeat, unrun: c.Unrun,
+		failure: c.Failure,
+	}
+	if c.Decision != "" {
+		if err := c.decide(call); err != nil {
+			return nil, err
+		}
+	}
+	if call.state == unrun && c.Unrun == "" {
+		return nil, errors.New("it is not run, and nothing says why")
+	}
+	if call.state == answered {
+		if err := checkResult(c.Result, use); err != nil {
+			return nil, err
+		}
+		call.block = c.Result
+	}
+	if c.Failure != nil {
+		if err := checkResult(c.Failure, use); err != nil {
+			return nil, err
+		}
+	}
+	return call, nil
+}
+
+// checkResult says what is wrong with the saved result of a call.
+func checkResult(raw []byte, use history.Use) error {
+	b, err := history.ParseBlock(raw)
+	if err != nil || b.Kind != history.TypeToolResult || b.ToolUseID != use.ID || b.IsEmptyError() {
+		return fmt.Errorf("its result is no tool_result for it that the API accepts: %.200s", raw)
+	}
+	return nil
+}
+
+// decide gives the call the decision that was saved, which must fit what the call has
+// come to.
+func (c *savedCall) decide(call *Call) error {
+	var d Decision
+	switch c.Decision {
+	case Allow.String():
+		d.Kind = Allow
+	case AllowInput.String():
+		d.Kind, d.Input = AllowInput, c.Input
+	case Deny.String():
+		d.Kind = Deny
+	default:
+		return fmt.Errorf("its decision is %q", c.Decision)
+	}
+	if call.state == suspended || (call.state == waiting || call.state == started) && d.Kind == Deny {
+		return fmt.Errorf("its state is %q and its decision %q, which exclude each other", c.State, c.Decision)
+	}
+	call.decided, call.decision = true, d
+	return d.Check(call.use)
+}
+
+// rule returns what follows the stop reason that was saved.
+func (s *savedStop) rule() history.Rule {
+	if s == nil {
+		return history.Rule{Unrun: history.UnrunGiven}
+	}
+	rule := ruleFor(s.Reason)
+	rule.Code = s.Code
+	return rule
+}
+
+// check says what cannot be, in a state with so many messages.
+func (s *savedState) check(messages int) error {
+	for name, n := range map[string]int64{
+		"iteration": int64(s.Iteration), "sent.messages": int64(s.Sent.Messages), "sent.calls": int64(s.Sent.Calls),
+		"usage.replies": int64(s.Usage.Replies), "usage.input_tokens": s.Usage.Input, "usage.output_tokens": s.Usage.Output,
+		"usage.cache_creation_input_tokens": s.Usage.CacheCreation, "usage.cache_read_input_tokens": s.Usage.CacheRead,
+		"spent.usage.input_tokens": s.Spent.Usage.Input, "spent.usage.output_tokens": s.Spent.Usage.Output,
+		"spent.usage.cache_creation_input_tokens": s.Spent.Usage.CacheCreation,
+		"spent.usage.cache_read_input_tokens":     s.Spent.Usage.CacheRead, "spent.usage.replies": int64(s.Spent.Usage.Replies),
+		"spent.failing": int64(s.Spent.Failing), "spent.elapsed_ns": int64(s.Spent.Elapsed) / 1000,
+		"compaction.context": s.Compact.Context, "compaction.floor": s.Compact.Floor,
+	} {
+		if n < 0 || n > maxCount {
+			return snapshotError(nil, "state.%s is %d", name, n)
+		}
+	}
+	for name, n := range s.Spent.Calls {
+		if n < 0 || n > maxCount {
+			return snapshotError(nil, "state.spent.calls[%q] is %d", name, n)
+		}
+	}
+	if s.Sent.Messages > messages {
+		return snapshotError(nil, "state.sent.messages is %d, and there are %d", s.Sent.Messages, messages)
+	}
+	return nil
+}
+
+func (u savedUsage) restore() Usage {
+	return Usage{u.Replies, u.Input, u.Output, u.CacheCreation, u.CacheRead}
+}
+
+// has reports whether a tool of that name could be called.
+func (s *savedTools) has(name string) bool {
+	named := func(t savedTool) bool { return t.Name == name }
+	return slices.ContainsFunc(s.Added, named) || slices.ContainsFunc(s.First, named) && !slices.Contains(s.Removed, name)
+}
+
+// hash returns the hash of the definition that a tool had last.
+func (s *savedTools) hash(name string) string {
+	for _, tool := range slices.Concat(s.Added, s.First) {
+		if tool.Name == name {
+			return tool.SHA256
+		}
+	}
+	return ""
+}
+
+// restore gives the tools, which are those of this process, the places that they had.
+// told is what messages say about them. It returns the names of those that the model
+// knows otherwise.
+func (t *Tools) restore(saved *savedTools, told []history.Change) (changed []string, err error) {
+	if saved == nil {
+		return nil, snapshotError(nil, "it has no tools")
+	}
+	place := make(map[string]int)
+	for i, tool := range saved.First {
+		place[tool.Name] = i
+	}
+	known := make(map[string]bool)
+	for _, tool := range slices.Concat(saved.First, saved.Added) {
+		if now := t.byName[tool.Name]; !known[tool.Name] && (now == nil || now.saved().SHA256 != saved.hash(tool.Name)) {
+			changed = append(changed, tool.Name)
+		}
+		known[tool.Name] = true
+	}
+	for _, name := range saved.Removed {
+		t.drop(name)
+	}
+	for i, raw := range saved.Changes {
+		b, err := history.ParseBlock(raw)
+		if err != nil || len(b.Changes) == 0 && b.Kind != history.TypeToolAddition && b.Kind != history.TypeToolRemoval {
+			return nil, snapshotError(err, "tools.changes[%d] changes no tool", i)
+		}
+		t.changes, t.queued = append(t.changes, raw), append(t.queued, b.Changes...)
+	}
+	later := make(map[string]bool) // what messages define, or have defined, is not among the first
+	maps.Copy(later, t.gone)
+	for _, tool := range saved.Added {
+		later[tool.Name] = true
+	}
+	for _, c := range slices.Concat(told, t.queued) {
+		later[c.Name] = later[c.Name] || c.Add
+	}
+	sent := func(tool *Tool) bool { _, ok := place[tool.Name]; return ok }
+	t.first = slices.DeleteFunc(t.first, func(tool *Tool) bool { return later[tool.Name] && !sent(tool) })
+	t.first = replaced(t.first, saved.First)
+	slices.SortStableFunc(t.first, func(a, b *Tool) int { return cmp.Compare(placeOf(place, a), placeOf(place, b)) })
+	return changed, nil
+}
+
+// replaced returns tools with the definitions that were sent for those which others
+// have replaced since.
+func replaced(tools []*Tool, saved []savedTool) []*Tool {
+	tools = slices.Clone(tools)
+	for _, s := range saved {
+		if s.Definition == nil {
+			continue
+		}
+		for i, tool := range tools {
+			if tool.Name == s.Name {
+				sent := *tool
+				sent.Definition, sent.Breakpoints = s.Definition, history.CountBreakpoints(s.Definition)
+				tools[i] = &sent
+			}
+		}
+	}
+	return tools
+}
+
+// placeOf returns where a tool was sent; new ones come last.
+func placeOf(place map[string]int, tool *Tool) int {
+	if at, ok := place[tool.Name]; ok {
+		return at
+	}
+	return len(place)
+}

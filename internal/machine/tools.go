@@ -1,0 +1,233 @@
+package machine
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/toolrunner/toolrunner/internal/history"
+	"github.com/toolrunner/toolrunner/internal/wire"
+)
+
+// Tool is a tool that can be called.
+type Tool struct {
+	Name        string
+	Definition  []byte // as sent
+	Breakpoints int    // the cache_control in it
+	Repeatable  bool   // a call that was interrupted may run again
+	Impl        any    // what the driver runs
+}
+
+// Tools is what can be called now. The definitions that go out as the tools of a
+// request stay as they were at the start, so that the cached prefix of the prompt
+// stays; later changes go out as messages.
+type Tools struct {
+	first   []*Tool // in the order given
+	byName  map[string]*Tool
+	gone    map[string]bool  // names that were taken away
+	changes [][]byte         // blocks of a system message that has not been sent
+	queued  []history.Change // the same, as what they mean
+	version int              // grows with each change
+}
+
+// NewTools returns the tools that a run begins with.
+func NewTools(tools []*Tool) (*Tools, error) {
+	t := &Tools{first: tools, byName: make(map[string]*Tool, len(tools))}
+	for i, tool := range tools {
+		if t.byName[tool.Name] != nil {
+			return nil, fmt.Errorf("tools[%d]: the name %q is taken by an earlier tool; names must be unique", i, tool.Name)
+		}
+		t.byName[tool.Name] = tool
+	}
+	return t, nil
+}
+
+// FirstTools returns the tools that go out as the tools of each request. They must not
+// be changed.
+func (m *Machine) FirstTools() []*Tool { return m.tools.first }
+
+// Lookup returns the tool that answers calls of a name, after the changes that
+// messages made and those that wait, or nil.
+func (m *Machine) Lookup(name string) *Tool {
+	return m.tools.lookup(name, m.s.history.Changes, m.s.queue.Changes)
+}
+
+// ToolNames returns the names that Lookup finds, sorted.
+func (m *Machine) ToolNames() []string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(m.tools.byName)) {
+		if m.Lookup(name) != nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// AddTools gives the model more tools, each in the place of an earlier one of its
+// name.
+func (m *Machine) AddTools(tools []*Tool) {
+	m.update(func(*state) {
+		for _, tool := range tools {
+			m.tools.byName[tool.Name] = tool
+			delete(m.tools.gone, tool.Name)
+			m.tools.queueAddition(tool.Name, tool.Definition)
+		}
+	})
+}
+
+// AddDefinitions gives the model tools that nothing here runs.
+func (m *Machine) AddDefinitions(definitions [][]byte) {
+	m.update(func(*state) {
+		for _, definition := range definitions {
+			name := wire.StringMember(definition, "name") // an mcp_toolset has none and takes nothing over
+			if name != "" {
+				m.tools.drop(name)
+			}
+			m.tools.queueAddition(name, definition)
+		}
+	})
+}
+
+// RemoveTools takes tools away from the model.
+func (m *Machine) RemoveTools(names []string) {
+	m.update(func(*state) {
+		for _, name := range names {
+			m.tools.drop(name)
+			block := append([]byte(`{"type":"tool_removal","tool":{"type":"tool_reference","name":`), wire.AppendString(nil, name)...)
+			m.tools.queue(append(block, "}}"...), history.Change{Name: name})
+		}
+	})
+}
+
+// lookup returns the tool that answers calls of name after changes.
+func (t *Tools) lookup(name string, messages ...[]history.Change) *Tool {
+	available := true
+	for _, changes := range messages {
+		available = availableAfter(changes, name, available)
+	}
+	if !availableAfter(t.queued, name, available) {
+		return nil
+	}
+	return t.byName[name]
+}
+
+// availableAfter reports whether name can be called after changes, given whether it
+// could be before.
+func availableAfter(changes []history.Change, name string, before bool) bool {
+	for _, c := range slices.Backward(changes) {
+		if c.Name == name {
+			return c.Add
+		}
+	}
+	return before
+}
+
+// drop takes a tool away without a word to the model.
+func (t *Tools) drop(name string) {
+	delete(t.byName, name)
+	if t.gone == nil {
+		t.gone = make(map[string]bool)
+	}
+	t.gone[name] = true
+	t.version++
+}
+
+// forget takes away the tools that changes have taken away.
+func (t *Tools) forget(changes []history.Change) {
+	for name := range t.byName {
+		if t.lookup(name, changes) == nil {
+			t.drop(name)
+		}
+	}
+}
+
+func (t *Tools) queueAddition(name string, definition []byte) {
+	block := append([]byte(`{"type":"tool_addition","tool":{"type":"tool_definition","definition":`), definition...)
+	t.queue(append(block, "}}"...), history.Change{Name: name, Add: true})
+}
+
+// queue has the model told with the next request that can hold it.
+func (t *Tools) queue(block []byte, change history.Change) {
+	t.changes = append(t.changes, block)
+	t.queued = append(t.queued, change)
+	t.version++
+}
+
+// restate queues changes that messages make and others do not, ahead of those that
+// wait: of each tool the last one, unless the other messages have one of their own.
+func (t *Tools) restate(messages, others []history.Message) {
+	before, now := changesOf(messages), changesOf(others)
+	var changes [][]byte
+	var queued []history.Change
+	for i, b := range before {
+		switch {
+		case holds(now, b.Raw), b.name != "" && lastOf(before, b.name) != i:
+			continue
+		case b.name != "":
+			if at := lastOf(now, b.name); at >= 0 && !holds(before, now[at].Raw) {
+				continue
+			}
+		}
+		changes, queued = append(changes, b.Raw), append(queued, b.Changes...)
+	}
+	if len(changes) > 0 {
+		t.changes, t.queued = append(changes, t.changes...), append(queued, t.queued...)
+		t.version++
+	}
+}
+
+// toolChange is a block that changes the tools.
+type toolChange struct {
+	history.Block
+	name string // of the client tool that it is about, if it is
+}
+
+// changesOf returns the blocks of system messages that change the tools.
+func changesOf(messages []history.Message) []toolChange {
+	var all []toolChange
+	for i := range messages {
+		if messages[i].Role != history.RoleSystem {
+			continue
+		}
+		blocks, _ := messages[i].Blocks() // they were read before
+		for _, b := range blocks {
+			if b.Kind != history.TypeToolAddition && b.Kind != history.TypeToolRemoval {
+				continue
+			}
+			change := toolChange{Block: b}
+			if len(b.Changes) > 0 {
+				change.name = b.Changes[0].Name
+			}
+			all = append(all, change)
+		}
+	}
+	return all
+}
+
+// holds reports whether a block is among changes.
+func holds(changes []toolChange, raw []byte) bool {
+	return slices.ContainsFunc(changes, func(c toolChange) bool { return bytes.Equal(c.Raw, raw) })
+}
+
+// lastOf returns where the last change of a tool is, or -1.
+func lastOf(changes []toolChange, name string) int {
+	for i, c := range slices.Backward(changes) {
+		if c.name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// take returns the changes that wait as a message, and forgets them. A history that
+// ends with a message of the assistant takes none: they wait for one of the user.
+func (t *Tools) take(h *history.History) (history.Draft, bool) {
+	if len(t.changes) == 0 || h.Last() == nil || h.LastReply() != nil {
+		return history.Draft{}, false
+	}
+	draft := history.Draft{Message: history.JoinMessage(history.RoleSystem, t.changes), Changes: t.queued}
+	t.changes, t.queued = nil, nil
+	t.version++
+	return draft, true
+}
