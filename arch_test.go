@@ -40,7 +40,7 @@ var concepts = [][]string{
 	{"params.go"},
 	{"system.go"},
 	{"request.go"},
-	{"pieces.go", "accumulate.go", "delta.go", "stream.go"},
+	{"event.go"},
 	{"redact.go", "log.go"},
 	{"turn.go", "exchange.go", "ask.go", "eager.go", "answer.go", "conversation.go", "resume.go", "runner.go"},
 }
@@ -64,6 +64,16 @@ const (
 // standard library and internal itself: what they import, every user downloads.
 var dependencies = []string{
 	"github.com/anthropics/anthropic-sdk-go/v2",
+}
+
+// borders lists what internal packages may import of this module. Beside it they
+// may import what all of internal may.
+var borders = map[string][]string{
+	"internal/filelock": {},
+	"internal/schema":   {"internal/wire"},
+	"internal/sse":      {},
+	"internal/stream":   {"internal/sse", "internal/wire"},
+	"internal/wire":     {},
 }
 
 func TestEveryFileOfTheRootPackageBelongsToAConcept(t *testing.T) {
@@ -128,6 +138,25 @@ func TestRootAndInternalImportOnlyWhatEveryUserNeeds(t *testing.T) {
 			if imported := strings.Trim(spec.Path.Value, "\"`"); !allowedInCore(imported) {
 				t.Errorf("%s imports %s: the root package and internal import the standard library, internal and %s",
 					tree.fset.Position(spec.Pos()), imported, strings.Join(dependencies, ", "))
+			}
+		}
+	}
+}
+
+func TestInternalPackagesImportOnlyWhatIsBelowThem(t *testing.T) {
+	tree := parseTree(t)
+	for _, file := range tree.core() {
+		allowed, known := borders[path.Dir(file.path)]
+		if !known {
+			if path.Dir(file.path) != "." {
+				t.Errorf("%s is in a package without a line in borders", file.path)
+			}
+			continue
+		}
+		for _, spec := range file.syntax.Imports {
+			imported, ours := strings.CutPrefix(strings.Trim(spec.Path.Value, "\"`"), modulePath+"/")
+			if ours && !slices.Contains(allowed, imported) {
+				t.Errorf("%s imports %s: its package may import %q of this module", tree.fset.Position(spec.Pos()), imported, allowed)
 			}
 		}
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
-	"github.com/toolrunner/toolrunner/internal/wire"
+	"github.com/toolrunner/toolrunner/internal/stream"
 )
 
 // Events of a reply that streams reach this file, once the reader has handled
@@ -19,7 +19,7 @@ type eager struct {
 	fill     func()            // starts the calls that wait
 	job      func(*block) *job // of a call; nil if the reply will not have it as it is
 	wanted   func(*job) bool   // whether the open turn has a call
-	whole    []*streamedBlock  // calls that are there, and that the model has not moved on from
+	whole    []*stream.Block   // calls that are there, and that the model has not moved on from
 	deferred map[string]bool   // by id: calls that the body holds back
 	halted   bool              // no further call starts
 }
@@ -46,29 +46,28 @@ func (r *Runner) newEager(ctx context.Context) *eager {
 
 // handled takes note that the reader asks for more than the last event of s.
 // Until then it may have held back calls which that event makes start.
-func (g *eager) handled(s *stream) {
+func (g *eager) handled(s *stream.Reader) {
 	if g == nil {
 		return
 	}
 	g.calls.collect()
-	switch s.event.kind {
-	case eventBlockStop:
-		if b, err := s.acc.block(s.event.index); err == nil && b.kind == typeToolUse {
+	switch e := s.Last(); e.Type {
+	case stream.BlockStop:
+		if b := s.Block(e.Index); b != nil && b.Type == typeToolUse {
 			g.whole = append(g.whole, b)
 		}
-	case eventBlockStart:
-		if b, err := s.acc.block(s.event.index); err == nil && b.kind == typeFallback {
+	case stream.BlockStart:
+		if b := s.Block(e.Index); b != nil && b.Type == typeFallback {
 			g.halted = true // what came before it counts no more
 			g.calls.drop(everyJob)
 		}
 		g.movedOn()
-	case eventMessageDelta:
-		reason, _ := wire.Unquote(s.acc.message.Get("stop_reason"))
-		if ruleFor(anthropic.BetaStopReason(reason)).after == runCalls {
+	case stream.MessageDelta:
+		if ruleFor(anthropic.BetaStopReason(s.StopReason())).after == runCalls {
 			g.movedOn()
 		}
 	}
-	g.halted = g.halted || s.acc.unreadable != nil
+	g.halted = g.halted || s.Unreadable()
 	g.fill()
 }
 
@@ -81,7 +80,7 @@ func (g *eager) movedOn() {
 			break
 		}
 		var j *job
-		if b, err := parseBlock(streamed.appendTo(nil)); err == nil {
+		if b, err := parseBlock(streamed.AppendTo(nil)); err == nil {
 			j = g.job(&b)
 		}
 		if j == nil {

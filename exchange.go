@@ -11,6 +11,8 @@ import (
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/option"
+
+	"github.com/toolrunner/toolrunner/internal/stream"
 )
 
 // A step that sends reaches this file; a turn with its reply leaves it.
@@ -184,8 +186,8 @@ func (r *Runner) summarize(ctx context.Context, s step) error {
 // read reads the reply to a request. It may be an error that came as a success.
 func (r *Runner) read(req *request, raw []byte) (*reply, error) {
 	reply, err := readReply(raw, r.loop.taken)
-	if err != nil && isFailure(raw) {
-		return nil, apiError(req.response, raw)
+	if err != nil && stream.IsAPIError(raw) {
+		return nil, stream.APIError(req.response, raw)
 	}
 	return reply, err
 }
@@ -207,7 +209,7 @@ func (r *Runner) requestStream(ctx context.Context, service *anthropic.BetaMessa
 	if err := service.NewStreaming(ctx, req.params, options...).Err(); err != nil {
 		return req.describe(err)
 	}
-	turn.stream = openStream(response)
+	turn.stream = stream.NewReader(response)
 	first, err := turn.next()
 	if err != nil {
 		if turn.reply != nil { // the server did not stream
@@ -216,8 +218,8 @@ func (r *Runner) requestStream(ctx context.Context, service *anthropic.BetaMessa
 		return err
 	}
 	turn.first = first
-	if first.kind == eventMessageStart && !turn.unseen {
-		return turn.UnmarshalJSON(first.message)
+	if first.Type == stream.MessageStart && !turn.unseen {
+		return turn.UnmarshalJSON(first.Message)
 	}
 	return nil
 }
@@ -322,8 +324,8 @@ func replyError(ctx context.Context, err error) error {
 		return ended
 	}
 	var reply *ReplyError
-	var stream *IncompleteStreamError
-	if errors.As(err, &reply) || errors.As(err, &stream) || errors.Is(err, ErrTurnOver) {
+	var incomplete *IncompleteStreamError
+	if errors.As(err, &reply) || errors.As(err, &incomplete) || errors.Is(err, ErrTurnOver) {
 		return err
 	}
 	return fmt.Errorf("toolrunner: %w", err)

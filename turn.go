@@ -9,11 +9,10 @@ import (
 	"io"
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
-	"github.com/toolrunner/toolrunner/internal/wire"
+	"github.com/toolrunner/toolrunner/internal/stream"
 )
 
 // A reply reaches the loop body as a Turn.
@@ -41,8 +40,8 @@ type Turn struct {
 	open      []*openCall                     // that the runner answers
 	calls     []*Call                         // the same, once somebody has asked for them
 	results   []*Result                       // that the caller has in hand
-	stream    *stream                         // nil if the reply came at once
-	first     *streamEvent                    // read before the body began
+	stream    *stream.Reader                  // nil if the reply came at once
+	first     *stream.Event                   // read before the body began
 	err       error                           // what reading the reply failed with
 	reading   bool                            // a loop over Events has control
 	over      bool
@@ -57,21 +56,10 @@ func (t *Turn) Iteration() int { return t.iteration }
 // loop over Events it is the text so far.
 func (t *Turn) Text() string {
 	t.read()
-	var text strings.Builder
 	if t.reply == nil && t.stream != nil {
-		for _, b := range t.stream.acc.blocks {
-			if b.kind == typeText {
-				text.WriteString(b.textSoFar())
-			}
-		}
-		return text.String()
+		return t.stream.Text()
 	}
 	return Text(t.BetaMessage)
-}
-
-// textSoFar returns the text of a text block that grows.
-func (b *streamedBlock) textSoFar() string {
-	return wire.StringMember(b.start, "text") + wire.UnquoteContent(b.text.join())
 }
 
 // Calls returns the calls of client tools that the runner answers, in the order
@@ -127,7 +115,7 @@ func (t *Turn) Events() iter.Seq2[Event, error] {
 				yield(Event{}, err)
 				return
 			}
-			if !yield(t.stream.public(), nil) {
+			if !yield(lastEvent(t.stream), nil) {
 				return
 			}
 		}
@@ -136,7 +124,7 @@ func (t *Turn) Events() iter.Seq2[Event, error] {
 
 // next returns the next event. The one error after which the reply is there is
 // io.EOF.
-func (t *Turn) next() (*streamEvent, error) {
+func (t *Turn) next() (*stream.Event, error) {
 	if e := t.first; e != nil {
 		t.first = nil
 		return e, nil
@@ -144,21 +132,21 @@ func (t *Turn) next() (*streamEvent, error) {
 	if t.stream == nil || t.err != nil {
 		return nil, cmp.Or(t.err, io.EOF)
 	}
-	if t.stream.err == nil {
+	if !t.stream.Ended() {
 		t.runner.eager.handled(t.stream)
 	}
-	e, err := t.stream.next()
+	e, err := t.stream.Next()
 	if err == nil || t.reply != nil {
 		return e, err
 	}
 	if errors.Is(err, io.EOF) {
 		var raw []byte
-		if raw, err = t.stream.message(); err == nil {
+		if raw, err = t.stream.Message(); err == nil {
 			err = t.record(t, raw)
 		}
 	}
 	if err != nil {
-		t.err = t.lose(err)
+		t.err = t.lose(streamError(err))
 		return nil, t.err
 	}
 	return nil, io.EOF
@@ -242,9 +230,7 @@ func (t *Turn) makes(callID string) bool {
 	if errors.Is(t.err, io.EOF) { // it was taken over
 		return false
 	}
-	if t.stream != nil && slices.ContainsFunc(t.stream.acc.blocks, func(b *streamedBlock) bool {
-		return b.kind == typeToolUse && wire.StringMember(b.start, "id") == callID
-	}) {
+	if t.stream != nil && t.stream.HasCall(callID) {
 		return true
 	}
 	return t.reply != nil && slices.ContainsFunc(t.reply.message.calls, func(use toolUse) bool { return use.id == callID })
@@ -292,7 +278,7 @@ func (t *Turn) takeOver(change func(*loop) error) error {
 // drop leaves nothing of the turn to be read, or to be run.
 func (t *Turn) drop() {
 	if t.stream != nil {
-		t.stream.abandon()
+		t.stream.Abandon()
 	}
 	if t.reply == nil && t.err != nil && !errors.Is(t.err, io.EOF) {
 		t.runner.loop.iteration++ // of a stream that failed; otherwise nothing would bound its retries
@@ -305,11 +291,11 @@ func (t *Turn) drop() {
 // stays; of one that is not, nothing does.
 func (t *Turn) stop() {
 	if s := t.stream; s != nil && t.reply == nil && t.err == nil {
-		if s.acc.complete() {
-			_ = s.end(io.EOF)
+		if s.Complete() {
+			s.Finish()
 			_, _ = t.next()
 		} else {
-			s.abandon()
+			s.Abandon()
 			t.runner.lost()
 			t.err = ErrTurnOver
 		}

@@ -1,11 +1,8 @@
-package toolrunner_test
+package stream
 
 import (
-	"bytes"
 	"encoding/json"
-	"io"
 	"io/fs"
-	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,8 +10,6 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/packages/ssestream"
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/toolrunner/toolrunner"
 )
 
 // streamCorpus finds the recorded streams beside the repository, or where the
@@ -23,7 +18,7 @@ func streamCorpus(t *testing.T) map[string][]byte {
 	t.Helper()
 	root := os.Getenv("TOOLRUNNER_CORPUS")
 	if root == "" {
-		root = filepath.Join("..", "shared", "corpus")
+		root = filepath.Join("..", "..", "..", "shared", "corpus")
 	}
 	streams := map[string][]byte{}
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -40,14 +35,6 @@ func streamCorpus(t *testing.T) map[string][]byte {
 		t.Skipf("there is no corpus at %s; TOOLRUNNER_CORPUS may name another place: %v", root, err)
 	}
 	return streams
-}
-
-func responseOf(stream []byte) *http.Response {
-	request, _ := http.NewRequest(http.MethodPost, "http://corpus.invalid/v1/messages", nil)
-	return &http.Response{
-		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {eventStream}},
-		Body: io.NopCloser(bytes.NewReader(stream)), Request: request,
-	}
 }
 
 // sdkAccumulate returns what the SDK's accumulator makes of a stream up to its
@@ -83,14 +70,6 @@ func sdkAccumulate(stream []byte) (map[string]any, error) {
 	return object, nil
 }
 
-func decodeObject(data []byte) (map[string]any, error) {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	var v map[string]any
-	err := d.Decode(&v)
-	return v, err
-}
-
 // Row E144.
 func TestAccumulatorAgreesWithTheSDKOnRecordedStreams(t *testing.T) {
 	// Where they differ, and why ours is right.
@@ -98,7 +77,7 @@ func TestAccumulatorAgreesWithTheSDKOnRecordedStreams(t *testing.T) {
 		"vercel-ai/spliced-message-start.chunks/001.response.sse": "another message begins in the middle: of which of the two its blocks are cannot be told, so there is no reply",
 	}
 	// A call that was cut off: the SDK hides it behind {}, which could be run.
-	// Ours keeps the text, for the model to read; readReply makes it a failed call.
+	// Ours keeps the text, for the model to read; the runner makes it a failed call.
 	cut := map[string]bool{
 		"anthropic-sdk-typescript/incomplete_partial_json_response/001.response.sse": true,
 		"llama-server-0.7.0/sse-17/001.response.sse":                                 true,
@@ -106,7 +85,7 @@ func TestAccumulatorAgreesWithTheSDKOnRecordedStreams(t *testing.T) {
 	}
 	for name, stream := range streamCorpus(t) {
 		t.Run(name, func(t *testing.T) {
-			ours, err := toolrunner.Accumulate(responseOf(stream))
+			ours, err := accumulate(responseOf(stream))
 			theirs, sdkErr := sdkAccumulate(stream)
 			if why := differ[name]; why != "" {
 				if err == nil || sdkErr != nil {

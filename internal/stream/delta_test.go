@@ -1,4 +1,4 @@
-package toolrunner
+package stream
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
-// What is read in one go is what the walk over the event's members reads.
+// FuzzDeltaForm checks that readDeltaForm reads a delta as walk does.
 func FuzzDeltaForm(f *testing.F) {
 	for _, data := range []string{
 		`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a \"word\" \u00e9"}}`,
@@ -44,36 +44,36 @@ func FuzzDeltaForm(f *testing.F) {
 		f.Add([]byte(strings.Join(lines, "\n")))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var fast streamEvent // goes from line to line
+		var fast Event // reads each line in turn
 		for line := range bytes.SplitSeq(bytes.Clone(data), []byte("\n")) {
 			before := fast
 			if !fast.readDeltaForm(line) {
 				if diff := diffEvents(before, fast); diff != "" {
-					t.Errorf("%s is not of the form, and yet something was read of it (-want +got):\n%s", line, diff)
+					t.Errorf("%s is not of the form, but the event has changed (-want +got):\n%s", line, diff)
 				}
 				if err := fast.walk(nil, line); err != nil {
 					return // the end of its stream
 				}
 			}
-			var slow streamEvent
+			var slow Event
 			if err := slow.walk(nil, bytes.Clone(line)); err != nil {
-				t.Fatalf("%s was read in one go, but %v", line, err)
+				t.Fatalf("%s was read as a delta form, but walk fails: %v", line, err)
 			}
 			if diff := diffEvents(slow, fast); diff != "" {
-				t.Errorf("%s reads in another way in %s (-walk +in one go):\n%s", line, data, diff)
+				t.Errorf("%s reads differently in %s (-walk +readDeltaForm):\n%s", line, data, diff)
 			}
 			for i := range line {
-				line[i] = '#' // events are written over
+				line[i] = '#' // its reader overwrites events
 			}
 		}
 	})
 }
 
-// diffEvents compares events, but for what they hold for the next one.
-func diffEvents(want, got streamEvent) string {
+// diffEvents compares events apart from their heads, which are for the next event.
+func diffEvents(want, got Event) string {
 	want.head, got.head = deltaHead{}, deltaHead{}
 	if reflect.DeepEqual(want, got) {
 		return ""
 	}
-	return cmp.Diff(want, got, cmp.AllowUnexported(streamEvent{}, deltaHead{}, wire.Member{}))
+	return cmp.Diff(want, got, cmp.AllowUnexported(Event{}, deltaHead{}, wire.Member{}))
 }

@@ -1,9 +1,7 @@
-package toolrunner
+package stream
 
-// What deltas add to a block is collected here; it leaves in one go, into the
-// message.
-
-// pieces is text that grows. What is in it is not moved until it is read.
+// pieces collects the text that deltas add to a member of a block. Adding does not
+// copy the text before it.
 type pieces struct {
 	size int
 	full [][]byte
@@ -23,7 +21,7 @@ func (p *pieces) add(text []byte) {
 	p.size += len(text)
 }
 
-// appendTo appends all of it.
+// appendTo appends the whole text to dst.
 func (p *pieces) appendTo(dst []byte) []byte {
 	for _, piece := range p.full {
 		dst = append(dst, piece...)
@@ -31,5 +29,5 @@ func (p *pieces) appendTo(dst []byte) []byte {
 	return append(dst, p.last...)
 }
 
-// join returns all of it.
+// join returns the whole text.
 func (p *pieces) join() []byte { return p.appendTo(make([]byte, 0, p.size)) }

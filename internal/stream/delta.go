@@ -1,4 +1,4 @@
-package toolrunner
+package stream
 
 import (
 	"bytes"
@@ -6,33 +6,33 @@ import (
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
-// A long reply is many deltas of a few bytes. This file reads those that have the
-// form in which the API sends them, in one go.
+// A long reply is many deltas of a few bytes. This file reads deltas of the exact
+// form that the API sends, without visiting their members.
 
-// deltaForms are the deltas that make up the bulk of a reply.
-var deltaForms = [...]struct{ kind, head string }{ //nolint:gochecknoglobals // a constant
-	{"text_delta", `text_delta","text":"`},
-	{"input_json_delta", `input_json_delta","partial_json":"`},
-	{"thinking_delta", `thinking_delta","thinking":"`},
+// deltaForms lists the deltas that make up the bulk of a reply.
+var deltaForms = [...]struct{ typ, head string }{ //nolint:gochecknoglobals // a constant
+	{textDelta, `text_delta","text":"`},
+	{inputDelta, `input_json_delta","partial_json":"`},
+	{thinkingDelta, `thinking_delta","thinking":"`},
 }
 
-// deltaHead is what a delta of the usual form begins with: all up to the quote
-// that opens its content.
+// deltaHead is the head of a delta of the usual form: everything up to and
+// including the quote that opens its content.
 type deltaHead struct {
-	text  []byte // empty: none
+	text  []byte // empty if there is none
 	delta int    // where the delta begins
 	index int
-	kind  string
+	typ   string
 }
 
-// readDeltaForm reads a delta whose members stand in the usual order with nothing
-// between them. It reports false, and has read nothing, for any other event. Most
-// deltas begin as the one before them, so that only what follows has to be read.
-func (e *streamEvent) readDeltaForm(data []byte) bool {
+// readDeltaForm reads a delta whose members have the usual order and no space
+// between them. For any other event it reports false and leaves e unchanged. Most
+// deltas have the same head as the one before, so that only their content is read.
+func (e *Event) readDeltaForm(data []byte) bool {
 	if n := len(e.head.text); n > 0 && bytes.HasPrefix(data, e.head.text) {
 		content, ok := deltaContent(data, n)
 		if ok {
-			e.data, e.delta, e.content = data, data[e.head.delta:len(data)-1], content
+			e.Data, e.delta, e.content = data, data[e.head.delta:len(data)-1], content
 		}
 		return ok
 	}
@@ -45,14 +45,14 @@ func (e *streamEvent) readDeltaForm(data []byte) bool {
 		return false
 	}
 	head.text = append(e.head.text[:0], head.text...)
-	*e = streamEvent{
-		data: data, kind: eventBlockDelta, index: head.index, delta: data[head.delta : len(data)-1], deltaKind: head.kind, content: content, head: head,
+	*e = Event{
+		Data: data, Type: BlockDelta, Index: head.index, delta: data[head.delta : len(data)-1], deltaType: head.typ, content: content, head: head,
 	}
 	return true
 }
 
-// deltaContent returns the content that begins at data[start], if nothing follows
-// it but the end of the delta and that of the event.
+// deltaContent returns the content that begins at data[start]. It reports false if
+// anything but the ends of the delta and of the event follows the content.
 func deltaContent(data []byte, start int) ([]byte, bool) {
 	end, err := wire.SkipString(data, start-1)
 	if err != nil || string(data[end:]) != "}}" {
@@ -61,7 +61,7 @@ func deltaContent(data []byte, start int) ([]byte, bool) {
 	return data[start : end-1], true
 }
 
-// readDeltaHead reads the head of a delta, which is part of data.
+// readDeltaHead reads the head of a delta. Its text is part of data.
 func readDeltaHead(data []byte) (deltaHead, bool) {
 	const (
 		head   = `{"type":"content_block_delta","index":`
@@ -90,7 +90,7 @@ func readDeltaHead(data []byte) (deltaHead, bool) {
 	}
 	for _, form := range deltaForms {
 		if content, ok := bytes.CutPrefix(rest, []byte(form.head)); ok {
-			return deltaHead{text: data[:len(data)-len(content)], delta: delta, index: index, kind: form.kind}, true
+			return deltaHead{text: data[:len(data)-len(content)], delta: delta, index: index, typ: form.typ}, true
 		}
 	}
 	return deltaHead{}, false
