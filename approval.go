@@ -10,11 +10,8 @@ import (
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
-	"github.com/toolrunner/toolrunner/internal/history"
-	"github.com/toolrunner/toolrunner/internal/wire"
+	"github.com/toolrunner/toolrunner/internal/machine"
 )
-
-// A call that is about to run reaches an approver; a decision leaves it.
 
 // Approver is asked before a call runs, as Params.Approve. It is asked for the
 // calls of a turn one at a time, in the model's order, before any of them starts;
@@ -29,42 +26,36 @@ type Approver func(ctx context.Context, call *Call) (Decision, error)
 // Decision is what is to become of a call: one of [Allow], [AllowInput], [Deny] and
 // [Suspend], which is the zero value. It holds for one call only.
 type Decision struct {
-	kind   decisionKind
-	input  []byte   // of allowInput
-	reason string   // of deny
-	made   *madeFor // nil: for whatever the call is
+	kind   machine.DecisionKind
+	input  []byte           // of AllowInput
+	reason string           // of Deny
+	made   *machine.MadeFor // nil: for whatever the call is
 }
 
-type decisionKind uint8
-
-const (
-	suspend decisionKind = iota
-	allow
-	allowInput
-	deny
-)
-
-// madeFor is the call that a decision was made for.
-type madeFor struct {
-	name  string
-	input []byte
+// inside returns the decision as the machine has it.
+func (d Decision) inside() machine.Decision {
+	inside := machine.Decision{Kind: d.kind, Input: d.input, For: d.made}
+	if d.kind == machine.Deny {
+		inside.Reason = denialText(d.reason)
+	}
+	return inside
 }
 
 // Allow has the call run as the model made it.
-func Allow() Decision { return Decision{kind: allow} }
+func Allow() Decision { return Decision{kind: machine.Allow} }
 
 // AllowInput has the call run with another input, a JSON object that is copied and
 // checked like the model's. The history keeps what the model wrote; the result tells
 // the model that the input was changed, and to what. Input that is the model's own
 // is as good as [Allow].
 func AllowInput(input json.RawMessage) Decision {
-	return Decision{kind: allowInput, input: bytes.Clone(input)}
+	return Decision{kind: machine.AllowInput, input: bytes.Clone(input)}
 }
 
 // Deny has the call not run. The model reads that the user declined it, and the
 // reason if there is one, as a failed result, and goes on; other calls of the turn
 // are not affected.
-func Deny(reason string) Decision { return Decision{kind: deny, reason: reason} }
+func Deny(reason string) Decision { return Decision{kind: machine.Deny, reason: reason} }
 
 // Suspend leaves the call for later: the other calls of the turn run, and then the
 // run ends with a *[SuspendedError] until [Runner.Decide] has decided on it.
@@ -76,85 +67,31 @@ func Suspend() Decision { return Decision{} }
 // It may have gone through encoding/json, which changes space and escapes of the
 // input, and nothing else.
 func (d Decision) For(call *Call) Decision {
-	d.made = &madeFor{call.Name, bytes.Clone(call.written())}
+	d.made = &machine.MadeFor{Name: call.Name, Input: bytes.Clone(call.written())}
 	return d
 }
 
 // String returns what was decided: "allow", "allow input", "deny" or "suspend".
-func (d Decision) String() string {
-	switch d.kind {
-	case allow:
-		return "allow"
-	case allowInput:
-		return "allow input"
-	case deny:
-		return "deny"
-	default:
-		return "suspend"
-	}
-}
+func (d Decision) String() string { return d.kind.String() }
 
-// check says why the decision cannot be made on a call of use.
-func (d Decision) check(use history.Use) error {
-	if m := d.made; m != nil {
-		if m.name != use.Name {
-			return fmt.Errorf("it was made on a call of the tool %q, and this is one of %q", m.name, use.Name)
-		}
-		made, has := plainInput(m.input), plainInput(use.Written())
-		if from := difference(made, has); !bytes.Equal(made, has) {
-			return fmt.Errorf("it was made on another input, which differs from byte %d on: there it has %.200q, and this call has %.200q", from, made[from:], has[from:])
-		}
-	}
-	if d.kind == allowInput {
-		if _, err := wire.ReadObject(d.input); err != nil {
-			return fmt.Errorf("its input is not a JSON object: %w: %.200q", err, d.input)
-		}
-	}
-	return nil
-}
-
-// sameInput reports whether two inputs are the same to every reader: they have the
-// same keys in the same order, the same digits, and the same characters.
-func sameInput(a, b []byte) bool { return bytes.Equal(plainInput(a), plainInput(b)) }
-
-// plainInput returns input without what encoding/json may change on the way: space,
-// and which characters of HTML are escaped.
-func plainInput(input []byte) []byte {
-	if plain, err := json.Marshal(json.RawMessage(input)); err == nil {
-		return plain
-	}
-	return input
-}
-
-// difference returns where a and b are different.
-func difference(a, b []byte) int {
-	at := 0
-	for at < len(a) && at < len(b) && a[at] == b[at] {
-		at++
-	}
-	return at
-}
-
-// denial is the result of a call that was denied.
-func (d Decision) denial() *Result {
+// denialText tells the model that a call was denied, and why.
+func denialText(reason string) string {
 	const text = "Error: the user declined this call, and it was not run."
-	reason := strings.TrimSpace(d.reason)
+	reason = strings.TrimSpace(reason)
 	if reason == "" {
-		return ErrorResult(text)
+		return text
 	}
-	return ErrorResult(text + " The reason: " + boundText(reason))
+	return text + " The reason: " + boundText(reason)
 }
 
 // annotated returns the result of a call as the model reads it: if its input was
 // changed, that comes first.
-func (d Decision) annotated(r *Result) *Result {
-	if d.kind != allowInput {
+func annotated(d machine.Decision, r *Result) *Result {
+	if d.Kind != machine.AllowInput {
 		return r
 	}
 	told := *r
-	told.Content = append([]anthropic.BetaToolResultBlockParamContentUnion{
-		textContent("[The user changed the input of this call before it ran. It ran with: " + string(d.input) + "]"),
-	}, r.Content...)
+	told.Content = append([]anthropic.BetaToolResultBlockParamContentUnion{textContent(machine.ChangedInputText(d.Input))}, r.Content...)
 	if r.IsError && len(r.Content) == 0 {
 		told.Content = append(told.Content, textContent(emptyErrorText))
 	}

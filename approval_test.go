@@ -256,13 +256,14 @@ func TestApproverMayUseTheRunner(t *testing.T) {
 	t.Run("it takes over", func(t *testing.T) {
 		var ran journal
 		var c *conversation
-		c = converse(t, approving(func(context.Context, *toolrunner.Call) (toolrunner.Decision, error) {
+		c = newConversation(t, calls("work", "a", "b"), toolrunnertest.Text("done"))
+		c.Runner = c.runner(t, approving(func(context.Context, *toolrunner.Call) (toolrunner.Decision, error) {
 			return toolrunner.Allow(), c.SetMessages(user("anew"))
-		}), tools(ran.tool("work")), calls("work", "a", "b"))
-		_, err := c.tryRun(t.Context(), nil)
-		wantAs[*toolrunner.DecisionError](t, err)
+		}), ran.tool("work"))
+		c.run(t) // F8: what it decided on is gone
+		checkFaithful(t, c.srv, toolrunnertest.Takeover(1))
 		ran.want(t)
-		c.wantHistory(t, "user 'anew'")
+		c.wantHistory(t, "user 'anew'", "assistant 'done'")
 	})
 	t.Run("it sees valid messages", func(t *testing.T) {
 		var c *conversation

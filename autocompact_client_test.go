@@ -152,7 +152,7 @@ func TestToolChangesOutliveASummaryByTheClient(t *testing.T) {
 	want := []string{
 		"send user(text)",
 		"send user(text) assistant(tool_use) user(tool_result) system(tool_addition)",
-		"send user(text) assistant(tool_use) user(tool_result) system(tool_addition) assistant(tool_use) user(tool_result) system(tool_removal tool_addition) user(text)",
+		"send user(text) assistant(tool_use) user(tool_result) system(tool_addition) assistant(tool_use) user(tool_result) user(text)",
 		"send user(text) system(tool_addition tool_removal tool_addition)",
 		"send user(text) system(tool_addition tool_removal tool_addition) assistant(tool_use tool_use tool_use) user(tool_result tool_result tool_result)",
 	}

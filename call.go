@@ -14,6 +14,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/packages/param"
 
+	"github.com/toolrunner/toolrunner/internal/dispatch"
 	"github.com/toolrunner/toolrunner/internal/history"
 	"github.com/toolrunner/toolrunner/internal/schema"
 	"github.com/toolrunner/toolrunner/internal/wire"
@@ -42,8 +43,8 @@ type Call struct {
 	// ReadOnly says that the call's tool is a [Tool] which is ReadOnly.
 	ReadOnly bool
 
-	// RunID names the conversation. It stays the same when a run is resumed.
-	RunID string
+	// ConversationID is the id of the conversation; see [Runner.ConversationID].
+	ConversationID string
 
 	reply      int                      // how many replies the conversation had had
 	original   []byte                   // the input as the model wrote it; nil: Input is
@@ -60,7 +61,7 @@ type Call struct {
 // every run. A service that remembers keys can tell a call that it has seen.
 func (c *Call) IdempotencyKey() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s %s", c.reply, c.Name, c.written()))
-	return fmt.Sprintf("%s-%s-%x", c.RunID, c.ID, sum[:8])
+	return fmt.Sprintf("%s-%s-%x", c.ConversationID, c.ID, sum[:8])
 }
 
 // written returns the input as the model wrote it.
@@ -172,10 +173,10 @@ func failedResult(r *Result, err error) *Result {
 
 // errorText returns what the model reads of an error.
 func errorText(err error) string {
-	if cause := (*history.PanicError)(nil); errors.As(err, &cause) || errors.Is(err, errGoexit) {
+	if cause := (*history.PanicError)(nil); errors.As(err, &cause) || errors.Is(err, dispatch.ErrGoexit) {
 		return panicText
 	}
-	if aborted := (*abortError)(nil); errors.As(err, &aborted) {
+	if aborted := (*dispatch.AbortError)(nil); errors.As(err, &aborted) {
 		return abortText
 	}
 	if text := strings.TrimSpace(err.Error()); text != "" {

@@ -10,10 +10,8 @@ import (
 	"path/filepath"
 
 	"github.com/toolrunner/toolrunner/internal/filelock"
+	"github.com/toolrunner/toolrunner/internal/machine"
 )
-
-// What has changed in a run reaches this file; a store that outlives the process
-// has it then.
 
 // Checkpoint keeps what has changed in a run, as Params.Checkpoint. It is called on
 // the goroutine of the runner, one delta at a time, before the first request, after
@@ -32,11 +30,11 @@ type Checkpoint func(ctx context.Context, delta Delta) error
 // Delta is what has changed in a run since the delta before it, or, if Full, all of
 // it.
 type Delta struct {
-	Run      string // id of the run
-	Sequence int64  // of the state that the delta leads to
-	After    int64  // the sequence of the state before it; 0 for the first of a run
-	Full     bool
-	Data     []byte // in the format of Runner.Snapshot; ends with a line feed
+	ConversationID string // see Params.ConversationID
+	Sequence       int64  // of the state that the delta leads to
+	After          int64  // the sequence of the state before it; 0 for the first of a run
+	Full           bool
+	Data           []byte // in the format of Runner.Snapshot; ends with a line feed
 }
 
 // FileCheckpoint keeps a run in one file: each delta is appended and synced to the
@@ -47,8 +45,8 @@ type Delta struct {
 type FileCheckpoint struct {
 	file     *os.File
 	snapshot []byte
-	size     int64      // of what is known to be whole
-	last     recordHead // of what is in it; zero if there is nothing
+	size     int64        // of what is known to be whole
+	last     machine.Head // of what is in it; zero if there is nothing
 }
 
 // OpenFileCheckpoint opens a file that Append has written, or creates it, readable
@@ -74,12 +72,12 @@ func (c *FileCheckpoint) load() error {
 	if err != nil {
 		return fmt.Errorf("toolrunner: %w", err)
 	}
-	end, err := scanRecords(data, func(raw []byte) (err error) {
-		c.last, err = readHead(raw)
+	end, err := machine.ScanRecords(data, func(raw []byte) (err error) {
+		c.last, err = machine.ReadHead(raw)
 		return err
 	})
 	if err != nil {
-		return err
+		return publicError(err)
 	}
 	if end < len(data) {
 		if err := c.file.Truncate(int64(end)); err != nil {
@@ -111,9 +109,9 @@ func (c *FileCheckpoint) Append(_ context.Context, delta Delta) error {
 	if c.size == 0 && !delta.Full {
 		return fmt.Errorf("%s is empty, and the delta follows another one", c.file.Name())
 	}
-	if last := c.last; last.Run != "" && (delta.Run != last.Run || delta.After != last.Sequence) {
-		return fmt.Errorf("%s holds the run %q up to sequence %d, and the delta is one of %q after %d: Resume goes on with a run; another one needs another file",
-			c.file.Name(), last.Run, last.Sequence, delta.Run, delta.After)
+	if last := c.last; last.ID != "" && (delta.ConversationID != last.ID || delta.After != last.Sequence) {
+		return fmt.Errorf("%s holds the conversation %q up to sequence %d, and the delta is one of %q after %d: Resume goes on with a conversation; another one needs another file",
+			c.file.Name(), last.ID, last.Sequence, delta.ConversationID, delta.After)
 	}
 	return filelock.Hold(c.file, func() error { return c.append(delta) })
 }
@@ -134,7 +132,7 @@ func (c *FileCheckpoint) append(delta Delta) error {
 		return errors.Join(err, c.file.Truncate(c.size))
 	}
 	c.size += int64(len(delta.Data))
-	c.last.Run, c.last.Sequence = delta.Run, delta.Sequence
+	c.last.ID, c.last.Sequence = delta.ConversationID, delta.Sequence
 	return nil
 }
 

@@ -128,7 +128,7 @@ func TestForeignFileIsLeftAlone(t *testing.T) {
 	whole := string(joined(recorded(t, toolrunner.Params{})))
 	path := filepath.Join(t.TempDir(), "run")
 	for _, tail := range []string{
-		"hello", "{", `{"x":1}`, `{"x`, `[`, `"`, `[1,2]`, "0", "\x00{", "\nhello\n", "null", `{"toolrunner":2}`,
+		"hello", "{", `{"x":1}`, `{"x`, `[`, `"`, `[1,2]`, "0", "\x00{", "\nhello\n", "null", `{"toolrunner":3}`,
 		`{"toolrunner":null}`, `{"toolrunner":"1"}`, `{"toolrunner":1e0}`, "}", "\ufeff", "{\"toolrunner\" :1",
 	} {
 		for _, head := range []string{"", whole} {

@@ -34,8 +34,8 @@ func (l *deltaLog) checkOrder(t *testing.T) {
 	t.Helper()
 	all := *l
 	for i, d := range all {
-		if i == 0 && (d.After != 0 || !d.Full) || i > 0 && (d.After != all[i-1].Sequence || d.Full || d.Run != all[0].Run) {
-			t.Errorf("delta %d is of %q, goes from %d to %d and is full: %v", i, d.Run, d.After, d.Sequence, d.Full)
+		if i == 0 && (d.After != 0 || !d.Full) || i > 0 && (d.After != all[i-1].Sequence || d.Full || d.ConversationID != all[0].ConversationID) {
+			t.Errorf("delta %d is of %q, goes from %d to %d and is full: %v", i, d.ConversationID, d.After, d.Sequence, d.Full)
 		}
 		if d.Sequence <= d.After || !strings.HasSuffix(string(d.Data), "}\n") {
 			t.Errorf("delta %d goes from %d to %d: %q", i, d.After, d.Sequence, d.Data)
@@ -97,7 +97,7 @@ func TestCheckpointIsCalledInOrder(t *testing.T) {
 	c.run(t) // there is nothing new
 	happened.want(t,
 		"kept messages", "request 0", "kept messages a waiting b waiting",
-		"kept a started b", "a runs", "kept a answered b", "b runs", "kept a b answered",
+		"kept a started", "a runs", "kept a answered", "b runs", "kept b answered",
 		"kept messages", "request 1", "kept messages", "kept ended")
 	deltas.checkOrder(t)
 }

@@ -2,7 +2,6 @@ package toolrunner
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,11 +9,8 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
 	"github.com/toolrunner/toolrunner/internal/history"
-	"github.com/toolrunner/toolrunner/internal/wire"
+	"github.com/toolrunner/toolrunner/internal/machine"
 )
-
-// When and how a history is shortened: by the API, which gives back a block
-// that stands for all before it, or by a summary that the runner asks for.
 
 // AutoCompact shortens the history once it has grown to a number of tokens. The
 // zero value never does.
@@ -53,12 +49,28 @@ type ClientCompaction struct {
 const (
 	defaultSummaryTokens = 4096
 	defaultSummaryPrompt = "Summarize the conversation so far, so that someone who knows only the summary can go on with it: the task, what was decided and found out, what the tools returned that is still needed (names, numbers and ids exactly), and what is left to do. Write only the summary. Do not call tools."
-	summaryHead          = "This is a summary of the conversation so far, which it replaces:\n\n"
 )
 
-// defaultCompaction is the config of a compaction that nobody configured.
-func defaultCompaction() anthropic.BetaCompactionConfigUnionParam {
-	return anthropic.BetaCompactionConfigUnionParam{OfSummarize: &anthropic.BetaSummarizeCompactionParam{}}
+// inside returns what the machine has to know.
+func (a *AutoCompact) inside() machine.AutoCompact {
+	return machine.AutoCompact{Threshold: a.Threshold, Summarize: a.Client != nil}
+}
+
+// configOr returns the config, or one that asks for a summary in place of none.
+func configOr(config anthropic.BetaCompactionConfigUnionParam) anthropic.BetaCompactionConfigUnionParam {
+	if _, raw := config.Overrides(); config.OfSummarize == nil && !raw {
+		return anthropic.BetaCompactionConfigUnionParam{OfSummarize: &anthropic.BetaSummarizeCompactionParam{}}
+	}
+	return config
+}
+
+// encodedConfig returns the config as a snapshot holds it.
+func encodedConfig(config anthropic.BetaCompactionConfigUnionParam) ([]byte, error) {
+	data, err := history.EncodeJSON(configOr(config))
+	if err != nil {
+		return nil, fmt.Errorf("the config of the compaction cannot be encoded: %w", err)
+	}
+	return data, nil
 }
 
 // checkCompactable reports parameters beside which the API cannot compact on
@@ -121,52 +133,5 @@ func (c *ClientCompaction) prompt() history.Message {
 	if text == "" {
 		text = defaultSummaryPrompt
 	}
-	return history.JoinMessage(history.RoleUser, [][]byte{history.AppendText(nil, text)})
-}
-
-var errNoSummary = errors.New("compacting brought no summary; the conversation stays as it is")
-
-// summaryOf returns the message that stands for what was summarized in a reply to
-// the runner's own request.
-func summaryOf(r *history.Reply) (history.Message, error) {
-	if rule := history.RuleFor(anthropic.BetaStopReason(r.StopReason)); rule.After != history.EndRun || rule.Outcome != history.OutcomeCompleted {
-		return history.Message{}, fmt.Errorf("%w: it stopped for %q", errNoSummary, r.StopReason)
-	}
-	blocks, err := r.Message.Blocks()
-	if err != nil {
-		return history.Message{}, err
-	}
-	var text strings.Builder
-	for _, b := range blocks {
-		if b.Kind == history.TypeText {
-			part, _ := wire.Unquote(b.Text)
-			text.WriteString(part)
-		}
-	}
-	if strings.TrimSpace(text.String()) == "" {
-		return history.Message{}, errNoSummary
-	}
-	return history.JoinMessage(history.RoleUser, [][]byte{history.AppendText(nil, summaryHead+text.String())}), nil
-}
-
-// isSummary reports whether a reply of the API to a compaction holds one.
-func isSummary(r *history.Reply) bool {
-	blocks, err := r.Message.Blocks()
-	if err != nil {
-		return false
-	}
-	for _, b := range blocks {
-		if b.Kind == history.TypeCompaction && wire.StringMember(b.Raw, "content") != "" {
-			return true
-		}
-	}
-	return false
-}
-
-// contextTokens returns how many tokens the context of a reply had when it was
-// complete.
-func contextTokens(r *history.Reply) int64 {
-	var u Usage
-	u.addTokens(r.Usage)
-	return u.InputTokens + u.CacheReadInputTokens + u.CacheCreationInputTokens + u.OutputTokens
+	return history.TextMessage(text)
 }

@@ -304,7 +304,7 @@ func TestWhatDoesNotGoWithACompactionIsRefused(t *testing.T) {
 func TestAutoCompactIsRefusedBesideAnEditThatCompacts(t *testing.T) {
 	edits := []anthropic.BetaContextManagementConfigEditUnionParam{{OfCompact20260112: &anthropic.BetaCompact20260112EditParam{}}}
 	params := toolrunner.Params{AutoCompact: toolrunner.AutoCompact{Threshold: 1}}
-	params.Model, params.ContextManagement.Edits = "m", edits
+	params.Model, params.MaxTokens, params.ContextManagement.Edits = "m", 1024, edits
 	client := toolrunnertest.NewServer(t).Client()
 	if _, err := toolrunner.New(&client.Beta.Messages, nil, params); err == nil || !strings.Contains(err.Error(), "compact_20260112") {
 		t.Errorf("New() error = %v, want one that names the edit", err)

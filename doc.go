@@ -95,10 +95,7 @@
 //	params.go        every knob
 //	system.go        the system prompt, encoded again when it changes
 //	request.go       parameters and history as a request body
-//	pieces.go        text that grows
-//	accumulate.go    stream events, put together to a reply
-//	delta.go         the most frequent event, read fast
-//	stream.go        a response, read as events
+//	event.go         events of a streamed reply
 //	log.go           records of what happens
 //	redact.go        records without secrets
 //	turn.go          what a loop body sees and may do

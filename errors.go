@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"time"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
+	"github.com/toolrunner/toolrunner/internal/dispatch"
 	"github.com/toolrunner/toolrunner/internal/history"
+	"github.com/toolrunner/toolrunner/internal/machine"
 )
 
 // Errors to branch on with [errors.Is].
@@ -100,16 +101,28 @@ func (e *HistoryError) Error() string {
 	return fmt.Sprintf("toolrunner: message %d: %s", e.Index, e.Reason)
 }
 
-// publicError returns err as callers see it, if it is an error of the history.
+// publicError returns an error from inside as callers see it.
 func publicError(err error) error {
-	if refused := (*history.Error)(nil); errors.As(err, &refused) {
+	var refused *history.Error
+	var unusable *history.ReplyError
+	var snapshot *machine.SnapshotError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &refused):
 		return &HistoryError{Index: refused.Index, Reason: refused.Reason}
-	}
-	if unusable := (*history.ReplyError)(nil); errors.As(err, &unusable) {
+	case errors.As(err, &unusable):
 		return &ReplyError{Reason: unusable.Reason, Body: unusable.Body, Err: unusable.Err}
+	case errors.As(err, &snapshot):
+		return &SnapshotError{Reason: snapshot.Reason, Err: snapshot.Err}
+	case errors.Is(err, machine.ErrNoMessages), errors.Is(err, machine.ErrCompacting):
+		return prefixed(err)
 	}
 	return err
 }
+
+// prefixed returns err with the name of the package in front of its text.
+func prefixed(err error) error { return fmt.Errorf("toolrunner: %w", err) }
 
 // SnapshotError reports a snapshot that a run cannot be resumed from: it is not one,
 // is damaged or was tampered with, or does not fit the tools. [Resume] and
@@ -168,15 +181,7 @@ func (e *ToolError) Unwrap() error {
 // begin, and the loop ends with err, which [errors.Is] and [errors.As] find in
 // what it returns. The history stays valid: should the run go on, the model reads
 // that the tool ended the run, and the call is not run again.
-func Abort(err error) error { return &abortError{err} }
-
-type abortError struct{ err error }
-
-func (e *abortError) Error() string {
-	return fmt.Sprintf("toolrunner: a tool ended the run: %v", e.err)
-}
-
-func (e *abortError) Unwrap() error { return e.err }
+func Abort(err error) error { return &dispatch.AbortError{Err: err} }
 
 // checkpointError says that what has changed in a run could not be kept.
 type checkpointError struct{ err error }
@@ -187,37 +192,11 @@ func (e *checkpointError) Error() string {
 
 func (e *checkpointError) Unwrap() error { return e.err }
 
-// errUnwanted is the cause of a call's context whose reply was dropped, or whose
-// run has ended.
-var errUnwanted = errors.New("the result of the call is not wanted any more")
-
 // catch, when it is deferred, turns a panic of the caller's code into an error.
 func catch(err *error) {
 	if value := recover(); value != nil {
 		*err = &history.PanicError{Value: value, Stack: debug.Stack()}
 	}
-}
-
-// errGoexit is the private cause of a call whose handler ended its goroutine.
-var errGoexit = errors.New("the tool ended its goroutine")
-
-// timeoutError is the cause of a call's context whose time is over.
-type timeoutError struct{ after time.Duration }
-
-func (e *timeoutError) Error() string { return fmt.Sprintf("the call timed out after %v", e.after) }
-
-// leftError is the private cause of a call whose handler did not return in time.
-type leftError struct{ cause error }
-
-func (e *leftError) Error() string {
-	return fmt.Sprintf("%v, and did not stop: whether it took effect is unknown", e.cause)
-}
-
-func (e *leftError) Unwrap() error { return e.cause }
-
-// isContextError reports whether err says no more than that ctx has ended.
-func isContextError(ctx context.Context, err error) bool {
-	return ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx)))
 }
 
 // contextError returns the error of an ended context with its cause, or nil.

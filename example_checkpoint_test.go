@@ -28,7 +28,7 @@ type keptRun struct {
 func (s *runStore) keep(_ context.Context, delta toolrunner.Delta) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	run := s.runs[delta.Run]
+	run := s.runs[delta.ConversationID]
 	if run.sequence != delta.After {
 		return errors.New("somebody else has gone on with it")
 	}
@@ -37,7 +37,7 @@ func (s *runStore) keep(_ context.Context, delta toolrunner.Delta) error {
 	}
 	run.snapshot = append(run.snapshot, delta.Data...)
 	run.sequence = delta.Sequence
-	s.runs[delta.Run] = run
+	s.runs[delta.ConversationID] = run
 	return nil
 }
 
@@ -70,7 +70,7 @@ func ExampleCheckpoint() {
 		fmt.Println(err)
 		return
 	}
-	run := turn.Calls()[0].RunID // and then the process dies
+	run := turn.Calls()[0].ConversationID // and then the process dies
 
 	params.Messages = nil
 	var both []*toolrunner.Runner

@@ -67,7 +67,7 @@ func ExampleRunner_Snapshot() {
 	}
 	fmt.Println(message.Content[0].Text)
 	// Output:
-	// version 1 true true
+	// version 2 true true
 	// (looking at the weather in Paris)
 	// It is mild in Paris.
 }

@@ -82,18 +82,20 @@ func TestRaisingMaxIterationsLetsTheRunGoOn(t *testing.T) {
 func TestMaxIterationsIsPerRun(t *testing.T) {
 	params := asking("hi")
 	params.MaxIterations = 1
-	c := converse(t, params, tools(says("work", "ran")), toolrunnertest.Text("one"), toolrunnertest.Text("two"), calls("work", "a"))
+	c := converse(t, params, tools(says("work", "ran")), toolrunnertest.Text("one"), toolrunnertest.Text("two"), calls("work", "a"), toolrunnertest.Text("three"))
 	c.run(t)
 	c.append(t, user("again"))
 	c.run(t)
 	c.append(t, user("and again"))
 	c.run(t)
 	c.wantOutcome(t, toolrunner.OutcomeMaxIterations)
-	c.append(t, user("more"))
 	if turns := c.run(t); len(turns) != 0 {
 		t.Errorf("%d turns beyond the limit, want none", len(turns))
 	}
-	c.wantHistory(t, "user 'hi'", "assistant 'one'", "user 'again'", "assistant 'two'", "user 'and again'", "assistant call(a)", "user result(a)", "user 'more'")
+	c.append(t, user("more")) // F24: what the user says begins another run
+	c.run(t)
+	c.wantOutcome(t, toolrunner.OutcomeCompleted)
+	c.wantHistory(t, "user 'hi'", "assistant 'one'", "user 'again'", "assistant 'two'", "user 'and again'", "assistant call(a)", "user result(a)", "user 'more'", "assistant 'three'")
 }
 
 // E130: the limit is read at each request.

@@ -7,8 +7,6 @@ import (
 	"time"
 )
 
-// What a run uses reaches this file; whether that is too much leaves it.
-
 // Limits bounds what one run may use, beside Params.MaxIterations. Once a total has
 // reached its limit, the run ends between turns with [OutcomeLimitReached]: the tools
 // of the last turn have run and their results are in the history, also if that went
@@ -26,9 +24,11 @@ type Limits struct {
 	// body, but not the time in which nobody loops over it, such as while it is
 	// suspended. It interrupts nothing; for that, give the context a deadline.
 	Duration time.Duration
-	// ToolCalls bounds how often the model calls a tool, by name; calls that are not
-	// run count. The empty name stands for each tool that is not named.
+	// ToolCalls limits how often the model may call a tool, by name. Calls that are not
+	// run count. The run ends after the turn in which a tool reaches its limit.
 	ToolCalls map[string]int
+	// EachTool is the limit of ToolCalls for each tool that is not named there.
+	EachTool int
 	// FailedCalls bounds how many calls may fail one after the other, in the order
 	// of the model: calls with failed results, whatever the reason, denied ones
 	// included. They are counted while it is set.
@@ -45,6 +45,7 @@ func (l *Limits) validate() error {
 		{"OutputTokens", l.OutputTokens},
 		{"TotalTokens", l.TotalTokens},
 		{"Duration", int64(l.Duration)},
+		{"EachTool", int64(l.EachTool)},
 		{"FailedCalls", int64(l.FailedCalls)},
 	} {
 		if field.value < 0 {
@@ -55,80 +56,12 @@ func (l *Limits) validate() error {
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.ToolCalls)) {
+		if name == "" {
+			return fmt.Errorf("Params.Limits.ToolCalls has an empty name; use EachTool for the tools that are not named")
+		}
 		if n := l.ToolCalls[name]; n <= 0 {
 			return fmt.Errorf("Params.Limits.ToolCalls[%q] is %d; use a positive number, or leave it out", name, n)
 		}
 	}
 	return nil
-}
-
-// spending is what a run has used so far.
-type spending struct {
-	usage   Usage
-	calls   map[string]int // by tool
-	failing int            // calls that failed since one did not
-	elapsed time.Duration  // up to since
-	since   time.Time      // zero while nobody loops over the run
-}
-
-// run starts the clock, if it does not run.
-func (s *spending) run(now time.Time) {
-	if s.since.IsZero() {
-		s.since = now
-	}
-}
-
-// pause stops the clock.
-func (s *spending) pause(now time.Time) {
-	s.elapsed, s.since = s.time(now), time.Time{}
-}
-
-// time returns how long the run has taken.
-func (s *spending) time(now time.Time) time.Duration {
-	if s.since.IsZero() {
-		return s.elapsed
-	}
-	return s.elapsed + now.Sub(s.since)
-}
-
-// call counts a call of a tool.
-func (s *spending) call(name string) {
-	if s.calls == nil {
-		s.calls = make(map[string]int)
-	}
-	s.calls[name]++
-}
-
-// reached says which limit has been reached, or returns "".
-func (s *spending) reached(l *Limits, now time.Time) string {
-	input := s.usage.InputTokens + s.usage.CacheReadInputTokens + s.usage.CacheCreationInputTokens
-	for _, tokens := range []struct {
-		name       string
-		limit, has int64
-	}{
-		{"InputTokens", l.InputTokens, input},
-		{"OutputTokens", l.OutputTokens, s.usage.OutputTokens},
-		{"TotalTokens", l.TotalTokens, input + s.usage.OutputTokens},
-		{"FailedCalls", int64(l.FailedCalls), int64(s.failing)},
-	} {
-		if tokens.limit > 0 && tokens.has >= tokens.limit {
-			return fmt.Sprintf("Limits.%s is %d, and the run has had %d", tokens.name, tokens.limit, tokens.has)
-		}
-	}
-	if took := s.time(now); l.Duration > 0 && took >= l.Duration {
-		return fmt.Sprintf("Limits.Duration is %v, and the run has taken %v", l.Duration, took)
-	}
-	if len(l.ToolCalls) == 0 {
-		return ""
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.calls)) {
-		limit, named := l.ToolCalls[name]
-		if !named {
-			limit = l.ToolCalls[""]
-		}
-		if limit > 0 && s.calls[name] >= limit {
-			return fmt.Sprintf("Limits.ToolCalls allows %d calls of %q, and the run has had %d", limit, name, s.calls[name])
-		}
-	}
-	return ""
 }

@@ -41,8 +41,8 @@ func TestLimitEndsTheRunBetweenTurns(t *testing.T) {
 		{"input tokens, those of the cache included", limit(func(l *toolrunner.Limits, n int) { l.InputTokens = int64(34 * n) }), 2, nil, "Limits.InputTokens is 34"},
 		{"output tokens", limit(func(l *toolrunner.Limits, n int) { l.OutputTokens = int64(15*n - 1) }), 3, nil, "Limits.OutputTokens is 14, and the run has had 15"},
 		{"total tokens", limit(func(l *toolrunner.Limits, n int) { l.TotalTokens = int64(44 * n) }), 2, nil, "Limits.TotalTokens is 44"},
-		{"calls of a tool", limit(func(l *toolrunner.Limits, n int) { l.ToolCalls = map[string]int{"work": 3 * n, "": 1} }), 3, nil, `3 calls of "work"`},
-		{"calls of any tool", limit(func(l *toolrunner.Limits, n int) { l.ToolCalls = map[string]int{"": 2 * n} }), 2, nil, `2 calls of "work"`},
+		{"calls of a tool", limit(func(l *toolrunner.Limits, n int) { l.ToolCalls, l.EachTool = map[string]int{"work": 3 * n}, 1 }), 3, nil, `3 calls of "work"`},
+		{"calls of any tool", limit(func(l *toolrunner.Limits, n int) { l.EachTool = 2 * n }), 2, nil, `2 calls of "work"`},
 		{"failed calls", limit(func(l *toolrunner.Limits, n int) { l.FailedCalls = 2 * n }), 2, func() *toolrunner.Tool {
 			return raw("work", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) { return nil, errBroken })
 		}, "Limits.FailedCalls is 2"},
@@ -199,7 +199,7 @@ func TestCompactionsAndPausedTurnsCount(t *testing.T) {
 // The next run begins from nothing.
 func TestLimitsArePerRun(t *testing.T) {
 	params := asking("hi")
-	params.Limits = toolrunner.Limits{OutputTokens: 6, TotalTokens: 16, InputTokens: 11, ToolCalls: map[string]int{"": 1}}
+	params.Limits = toolrunner.Limits{OutputTokens: 6, TotalTokens: 16, InputTokens: 11, EachTool: 1}
 	c := converse(t, params, nil, toolrunnertest.Text("one"), toolrunnertest.Text("two"), toolrunnertest.Text("three"))
 	for range 3 {
 		c.run(t)
@@ -210,13 +210,13 @@ func TestLimitsArePerRun(t *testing.T) {
 
 func TestLimitsThatMakeNoSenseAreRefused(t *testing.T) {
 	for want, limits := range map[string]toolrunner.Limits{
-		"Params.Limits.InputTokens is -1":        {InputTokens: -1},
-		"Params.Limits.OutputTokens is -1":       {OutputTokens: -1},
-		"Params.Limits.TotalTokens is -1":        {TotalTokens: -1},
-		"Params.Limits.Duration is -1":           {Duration: -1},
-		"Params.Limits.FailedCalls is -1":        {FailedCalls: -1},
-		`Params.Limits.ToolCalls["work"] is 0`:   {ToolCalls: map[string]int{"work": 0}},
-		`Params.Limits.ToolCalls[""] is -1; use`: {ToolCalls: map[string]int{"": -1}},
+		"Params.Limits.InputTokens is -1":      {InputTokens: -1},
+		"Params.Limits.OutputTokens is -1":     {OutputTokens: -1},
+		"Params.Limits.TotalTokens is -1":      {TotalTokens: -1},
+		"Params.Limits.Duration is -1":         {Duration: -1},
+		"Params.Limits.FailedCalls is -1":      {FailedCalls: -1},
+		`Params.Limits.ToolCalls["work"] is 0`: {ToolCalls: map[string]int{"work": 0}},
+		`Params.Limits.EachTool is -1; use`:    {EachTool: -1},
 	} {
 		params := asking("hi")
 		params.Limits = limits

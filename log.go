@@ -10,7 +10,9 @@ import (
 	"os"
 	"time"
 
+	"github.com/toolrunner/toolrunner/internal/dispatch"
 	"github.com/toolrunner/toolrunner/internal/history"
+	"github.com/toolrunner/toolrunner/internal/machine"
 	"github.com/toolrunner/toolrunner/internal/schema"
 )
 
@@ -30,10 +32,10 @@ import (
 //	warn   compaction skipped   reason
 //	debug  message sent         role message
 //	debug  message received     message
-//	info   tool call started    tool call_id iteration, early while the reply streams
+//	info   tool call started    tool call_id iteration, eager while the reply streams
 //	info   tool call ended      tool call_id iteration duration
 //	warn   tool call failed     tool call_id iteration duration error, stack for a panic
-//	warn   tool call left       tool call_id iteration duration error: its handler ignores its context
+//	warn   tool call abandoned  tool call_id iteration duration error: its handler ignores its context
 //	info   tool call decided    tool call_id iteration decision, reason at debug level
 //	warn   tools changed        tools: missing or others than when the resumed run was saved
 //	warn   checkpoint failed    error: at the end of a run that has another one
@@ -129,8 +131,7 @@ func (l recorder) reply(ctx context.Context, iteration int, r *history.Reply, to
 	if !l.Enabled(ctx, slog.LevelInfo) {
 		return
 	}
-	var usage Usage
-	usage.add(r.Usage)
+	usage := machine.UsageOf(r.Usage)
 	id := ""
 	if response != nil {
 		id = response.Header.Get("Request-Id")
@@ -161,41 +162,42 @@ func (l recorder) noSummary(ctx context.Context, err error) {
 	l.LogAttrs(ctx, slog.LevelWarn, "compaction skipped", slog.String("reason", err.Error()))
 }
 
-func callAttrs(call *openCall) []slog.Attr {
-	return []slog.Attr{slog.String("tool", call.use.Name), slog.String("call_id", call.use.ID), slog.Int("iteration", call.iteration)}
+func callAttrs(call *machine.Call) []slog.Attr {
+	use := call.Use()
+	return []slog.Attr{slog.String("tool", use.Name), slog.String("call_id", use.ID), slog.Int("iteration", call.Iteration())}
 }
 
-func (l recorder) started(ctx context.Context, call *openCall) {
+func (l recorder) started(ctx context.Context, call *machine.Call, eager bool) {
 	if !l.Enabled(ctx, slog.LevelInfo) {
 		return
 	}
 	attrs := callAttrs(call)
-	if call.early {
-		attrs = append(attrs, slog.Bool("early", true))
+	if eager {
+		attrs = append(attrs, slog.Bool("eager", true))
 	}
 	l.LogAttrs(ctx, slog.LevelInfo, "tool call started", attrs...)
 }
 
-func (l recorder) finished(ctx context.Context, call *openCall, c completion) {
+func (l recorder) finished(ctx context.Context, call *machine.Call, result *Result, c dispatch.Completion) {
 	level, text := slog.LevelInfo, "tool call ended"
-	if c.result == nil || c.result.IsError {
+	if result == nil || result.IsError {
 		level, text = slog.LevelWarn, "tool call failed"
 	}
-	if c.err != nil && errors.As(c.err, new(*leftError)) {
-		level, text = slog.LevelWarn, "tool call left"
+	if c.Err != nil && errors.As(c.Err, new(*dispatch.AbandonedError)) {
+		level, text = slog.LevelWarn, "tool call abandoned"
 	}
 	if !l.Enabled(ctx, level) {
 		return
 	}
-	attrs := append(callAttrs(call), slog.Duration("duration", c.took))
-	err := c.err
-	if c.result != nil {
-		err = cmp.Or(c.err, c.result.Err)
+	attrs := append(callAttrs(call), slog.Duration("duration", c.Took))
+	err := c.Err
+	if result != nil {
+		err = cmp.Or(c.Err, result.Err)
 	}
 	if err == nil && level == slog.LevelWarn { // the tool said so itself
 		err = errFailedResult
 		if l.Enabled(ctx, slog.LevelDebug) {
-			err = resultError(c.result)
+			err = resultError(result)
 		}
 	}
 	if err != nil {
@@ -208,7 +210,7 @@ func (l recorder) finished(ctx context.Context, call *openCall, c completion) {
 }
 
 // decided reports what was decided on a call, by an approver or by Decide.
-func (l recorder) decided(ctx context.Context, call *openCall, d Decision) {
+func (l recorder) decided(ctx context.Context, call *machine.Call, d Decision) {
 	if !l.Enabled(ctx, slog.LevelInfo) {
 		return
 	}
@@ -231,11 +233,11 @@ func (l recorder) notSaved(ctx context.Context, err error) {
 var errFailedResult = errors.New("the tool returned a failed result")
 
 // refused reports a call that was answered without being run.
-func (l recorder) refused(ctx context.Context, call *openCall, err error) {
+func (l recorder) refused(ctx context.Context, call *machine.Call, err error) {
 	l.LogAttrs(ctx, slog.LevelWarn, "tool call failed", append(callAttrs(call), slog.Duration("duration", 0), slog.String("error", l.errorText(ctx, err)))...)
 }
 
-func (l recorder) notFound(ctx context.Context, call *openCall, available []string) {
+func (l recorder) notFound(ctx context.Context, call *machine.Call, available []string) {
 	l.LogAttrs(ctx, slog.LevelWarn, "tool not found", append(callAttrs(call), slog.Any("available", available))...)
 }
 

@@ -38,7 +38,7 @@ func TestLoggerLearnsWhyCallsFail(t *testing.T) {
 		), toolrunnertest.Text("done"))
 		c.run(t)
 		pause(2 * time.Hour)
-		for _, want := range []string{"call_id=a", "error=broken", "private", "goroutine", "error=enough", "tool call left", "timed out after 1s"} {
+		for _, want := range []string{"call_id=a", "error=broken", "private", "goroutine", "error=enough", "tool call abandoned", "timed out after 1s"} {
 			if !strings.Contains(out.String(), want) {
 				t.Errorf("the log does not hold %q:\n%s", want, out.String())
 			}
@@ -68,7 +68,7 @@ func TestLoggerLearnsWhichCallsStartEarly(t *testing.T) {
 		c := converse(t, params, tools(ran.reads("look"), ran.tool("change")), blocks("a look", "b change", "text").StopReason("tool_use"), toolrunnertest.Text("done"))
 		c.mustStream(t, nil)
 		for _, want := range []string{
-			`msg="tool call started" tool=look call_id=a iteration=1 early=true` + "\n",
+			`msg="tool call started" tool=look call_id=a iteration=1 eager=true` + "\n",
 			`msg="tool call started" tool=change call_id=b iteration=1` + "\n",
 		} {
 			if !strings.Contains(out.String(), want) {

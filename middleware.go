@@ -13,6 +13,7 @@ import (
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
+	"github.com/toolrunner/toolrunner/internal/dispatch"
 	"github.com/toolrunner/toolrunner/internal/history"
 )
 
@@ -126,7 +127,7 @@ func Retry(attempts int, wait time.Duration) Middleware {
 // isTemporary reports whether err says so. One that ends the run does not.
 func isTemporary(err error) bool {
 	var t interface{ Temporary() bool }
-	var aborted *abortError
+	var aborted *dispatch.AbortError
 	return errors.As(err, &t) && t.Temporary() && !errors.As(err, &aborted)
 }
 

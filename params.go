@@ -13,6 +13,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2/option"
 
 	"github.com/toolrunner/toolrunner/internal/history"
+	"github.com/toolrunner/toolrunner/internal/machine"
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
@@ -35,6 +36,11 @@ type Params struct { //nolint:recvcheck // it is printed by value, and too large
 	// the run ends with an error that wraps [anthropic.ErrStructuredOutputParse],
 	// after its last turn.
 	anthropic.BetaMessageNewParams
+
+	// ConversationID names the conversation, in calls and checkpoints. It is read by
+	// [New]; empty: a random one. [Resume] refuses a snapshot of another conversation,
+	// if it is set.
+	ConversationID string
 
 	// MaxIterations is how many replies a run may have. Zero or less: no limit.
 	// A request that fails does not count, nor does a compaction; a turn that was
@@ -133,6 +139,8 @@ func (p *Params) validate() error {
 	switch {
 	case p.Model == "":
 		return errors.New("Params.Model is empty; set one, such as anthropic.ModelClaudeSonnet5_5")
+	case p.MaxTokens <= 0:
+		return fmt.Errorf("Params.MaxTokens is %d; set how many tokens a reply may have, such as 4096", p.MaxTokens)
 	case p.MaxConcurrency < 0:
 		return fmt.Errorf("Params.MaxConcurrency is %d; use 0 for the default, or a positive number", p.MaxConcurrency)
 	case p.Validate > ValidateLenient:
@@ -173,7 +181,7 @@ func (p *Params) current() error {
 
 // breakpoints counts the cache_control of the parameters but for the system prompt,
 // and of the runner's own tools that are sent beside them.
-func (p *Params) breakpoints(own []*registered) int {
+func (p *Params) breakpoints(own []*machine.Tool) int {
 	n := 0
 	if !isZeroCacheControl(p.CacheControl) {
 		n++
@@ -186,8 +194,8 @@ func (p *Params) breakpoints(own []*registered) int {
 		}
 	}
 	for _, tool := range own {
-		if !given[tool.name] {
-			n += tool.breakpoints
+		if !given[tool.Name] {
+			n += tool.Breakpoints
 		}
 	}
 	return n

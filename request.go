@@ -3,6 +3,7 @@ package toolrunner
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,11 +17,12 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2/packages/param"
 
 	"github.com/toolrunner/toolrunner/internal/history"
+	"github.com/toolrunner/toolrunner/internal/machine"
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
-// Parameters and history reach this file; a request body leaves it. The SDK
-// encodes the parameters, and the rest is joined to them as it is on the way out.
+// A request body is put together here: the SDK encodes the parameters, and the rest is
+// joined to them as it is on the way out.
 
 // request is one request.
 type request struct {
@@ -39,11 +41,11 @@ type request struct {
 // requestState is what a request is made of beside the parameters.
 type requestState struct {
 	system     *systemPrompt
-	tools      []*registered
+	tools      []*machine.Tool
 	messages   []history.Message
-	container  string // of the last reply that had one
-	dropChoice bool   // a forced tool choice has done its work
-	step       step   // what the request is for
+	container  string       // of the last reply that had one
+	dropChoice bool         // a forced tool choice has done its work
+	step       machine.Step // what the request is for
 }
 
 // newRequest puts a request together.
@@ -72,7 +74,7 @@ func newRequest(p *Params, s requestState) (*request, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the schema of the output format: %w", err)
 	}
-	if s.step.kind != stepSummarize && !param.IsOmitted(p.Thinking) {
+	if s.step.Kind != machine.Summarize && !param.IsOmitted(p.Thinking) {
 		thinking, err := history.EncodeJSON(p.Thinking)
 		if err != nil {
 			return nil, fmt.Errorf("Params.Thinking: %w", err)
@@ -89,14 +91,17 @@ func newRequest(p *Params, s requestState) (*request, error) {
 
 // shape gives the request the parameters that its step asks for.
 func (r *request) shape(p *Params, s requestState) error {
-	switch s.step.kind {
-	case stepCompact:
+	switch s.step.Kind {
+	case machine.Compact:
 		if err := checkCompactable(&r.params); err != nil {
 			return err
 		}
 		r.params = compactParams(r.params)
-		r.params.Compaction = s.step.config
-	case stepSummarize:
+		r.params.Compaction = configOr(p.AutoCompact.Config)
+		if s.step.Config != nil {
+			r.params.Compaction = param.Override[anthropic.BetaCompactionConfigUnionParam](json.RawMessage(s.step.Config))
+		}
+	case machine.Summarize:
 		r.params = p.AutoCompact.Client.summaryParams(r.params, len(s.tools)+len(p.Tools) > 0)
 	default:
 	}
@@ -157,7 +162,7 @@ func (r *request) appendTools(given []anthropic.BetaToolUnionParam, own definiti
 		r.rest.Append(definition)
 	}
 	if len(given) > 0 {
-		own = slices.DeleteFunc(slices.Clone(own), func(tool *registered) bool { return names[tool.name] })
+		own = slices.DeleteFunc(slices.Clone(own), func(tool *machine.Tool) bool { return names[tool.Name] })
 		if len(own) > 0 {
 			r.rest.Append(comma)
 		}
@@ -168,10 +173,10 @@ func (r *request) appendTools(given []anthropic.BetaToolUnionParam, own definiti
 }
 
 // definitions are tools as a request has them.
-type definitions []*registered
+type definitions []*machine.Tool
 
 func (d definitions) Len() int        { return len(d) }
-func (d definitions) At(i int) []byte { return d[i].definition }
+func (d definitions) At(i int) []byte { return d[i].Definition }
 
 // earlier are messages as a request has them.
 type earlier []history.Message

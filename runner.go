@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"iter"
@@ -12,6 +13,9 @@ import (
 	"time"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
+
+	"github.com/toolrunner/toolrunner/internal/history"
+	"github.com/toolrunner/toolrunner/internal/machine"
 )
 
 // Runner is a conversation in which the model's calls are answered. It goes on
@@ -36,18 +40,23 @@ type Runner struct {
 
 	checkpoint  Checkpoint
 	snapshotKey []byte
-	saved       *saved // what the checkpoint has; nil: nothing of this runner
-	resumed     int64  // the sequence of the snapshot that it was resumed from
+	saved       *machine.Saved // what the checkpoint has; nil: nothing of this runner
+	seal        string         // of the last record that it has
+	resumed     int64          // the sequence of the snapshot that it was resumed from
 
-	mu     sync.Mutex // guards the loop, whose steps never call user code
-	loop   *loop
-	eager  *eager // nil unless calls may run while a reply streams
-	turn   *Turn  // the last one that was handed out
-	last   *lastReply
-	unseen bool // no loop body sees the turns
-	ended  Outcome
-	limit  string // that was reached, if one was
-	output error  // what parsing the final reply failed with
+	eager   *eager // nil unless calls may run while a reply streams
+	turn    *Turn  // the last one that was handed out
+	last    *lastReply
+	noBody  bool // no loop body sees the turns
+	outcome Outcome
+	err     error // why the last loop did not complete
+	output  error // what parsing the final reply failed with
+
+	mu       sync.Mutex // guards what follows; no code of the caller runs under it
+	machine  *machine.Machine
+	validate Validation // as of the last step, for other goroutines
+	loops    int        // loops that are under way, one in the body of the other
+	stepping bool       // a step is under way
 }
 
 // New returns a runner for a conversation that begins with params.Messages. It
@@ -61,23 +70,31 @@ func New(messages *anthropic.BetaMessageService, tools []anthropic.BetaTool, par
 	if err != nil {
 		return nil, err
 	}
-	if r.loop, err = newLoop(set, params.Messages); err != nil {
+	drafts, err := history.EncodeAll(params.Messages, nil)
+	if err != nil {
+		return nil, publicError(err)
+	}
+	if r.machine, err = machine.New(cmp.Or(params.ConversationID, rand.Text()), set, drafts); err != nil {
 		return nil, publicError(err)
 	}
 	return r, nil
 }
 
 // newRunner returns a runner that has no loop yet, and its tools.
-func newRunner(messages *anthropic.BetaMessageService, tools []anthropic.BetaTool, params Params) (*Runner, *toolset, error) {
+func newRunner(messages *anthropic.BetaMessageService, tools []anthropic.BetaTool, params Params) (*Runner, *machine.Tools, error) {
 	if messages == nil {
 		return nil, nil, errors.New("toolrunner: the message service is nil; pass &client.Beta.Messages")
 	}
 	if err := params.validate(); err != nil {
 		return nil, nil, fmt.Errorf("toolrunner: %w", err)
 	}
-	set, err := newToolset(tools)
+	registered, err := registerAll(tools)
 	if err != nil {
-		return nil, nil, fmt.Errorf("toolrunner: %w", err)
+		return nil, nil, prefixed(err)
+	}
+	set, err := machine.NewTools(registered)
+	if err != nil {
+		return nil, nil, prefixed(err)
 	}
 	log := params.Logger
 	if log == nil {
@@ -86,7 +103,7 @@ func newRunner(messages *anthropic.BetaMessageService, tools []anthropic.BetaToo
 	params.Messages = nil
 	return &Runner{
 		Params: params, messages: messages, log: newRecorder(log),
-		checkpoint: params.Checkpoint, snapshotKey: bytes.Clone(params.SnapshotKey),
+		checkpoint: params.Checkpoint, snapshotKey: bytes.Clone(params.SnapshotKey), validate: params.Validate,
 	}, set, nil
 }
 
@@ -110,8 +127,10 @@ func (r *Runner) AllStreaming(ctx context.Context) iter.Seq2[*Turn, error] { ret
 
 func (r *Runner) turns(ctx context.Context, streaming bool) iter.Seq2[*Turn, error] {
 	return func(yield func(*Turn, error) bool) {
+		level := r.enterLoop()
+		defer r.leaveLoop()
 		for {
-			turn, err := r.advance(ctx, streaming)
+			turn, err := r.advance(ctx, streaming, level)
 			if errors.Is(err, ErrDone) {
 				return
 			}
@@ -126,39 +145,85 @@ func (r *Runner) turns(ctx context.Context, streaming bool) iter.Seq2[*Turn, err
 	}
 }
 
-// body gives the loop body control, and stops the turn if it does not return, or
-// does not want to go on.
+var errTwoLoops = errors.New("toolrunner: two loops at once over one Runner: a Runner serves one loop at a time, so use a Runner for each conversation")
+
+// enterLoop takes note of a loop, and returns its level: a loop body may hold another
+// loop, which ends before the outer one goes on.
+func (r *Runner) enterLoop() (level int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.loops++
+	return r.loops
+}
+
+func (r *Runner) leaveLoop() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.loops--
+}
+
+// enterStep takes note of a step of a loop. It returns an error if another goroutine
+// takes one, or has a loop of its own.
+func (r *Runner) enterStep(level int) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stepping || level > 0 && level != r.loops {
+		return errTwoLoops
+	}
+	r.stepping = true
+	return nil
+}
+
+func (r *Runner) leaveStep() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stepping = false
+}
+
+// body gives the loop body control, and stops the turn if it does not return, or does
+// not want to go on.
 func (r *Runner) body(ctx context.Context, turn *Turn, yield func(*Turn, error) bool) (goOn bool) {
 	defer func() {
 		if !goOn {
-			turn.stop()
-			r.endEager()
-			r.turn = nil
-			r.touchResults(turn)
-			r.left()
-			r.ended = r.standing(OutcomeStopped)
-			r.saveEnd(ctx)
+			r.breakOff(ctx, turn)
 		}
 	}()
 	return yield(turn, nil)
 }
 
+// breakOff ends a loop whose body does not want to go on.
+func (r *Runner) breakOff(ctx context.Context, turn *Turn) {
+	turn.stop()
+	r.closeEager()
+	r.turn = nil
+	r.amend(turn)
+	r.mu.Lock()
+	r.machine.Leave(time.Now())
+	r.mu.Unlock()
+	r.outcome, r.err = r.standing(OutcomeStopped), nil
+	r.err = endError(r.outcome, "")
+	r.saveEnd(ctx)
+}
+
 // Next takes one step: it finishes the turn that it returned last, and returns
 // the next one once its reply is complete. It returns [ErrDone] when the run has
 // ended. The turn is valid until the next call.
-func (r *Runner) Next(ctx context.Context) (*Turn, error) { return r.advance(ctx, false) }
+func (r *Runner) Next(ctx context.Context) (*Turn, error) { return r.advance(ctx, false, 0) }
 
 // RunToCompletion runs the loop without a body and returns the last message. If
-// the run did not complete, the error says why: [ErrMaxIterations],
-// [ErrTruncated], [ErrRefused], or what the run failed with. The message is then
-// the last one that came, or nil. [Text] returns its text.
+// the run did not complete, the error says why, as [Runner.Err] does: [ErrMaxIterations],
+// [ErrLimitReached], [ErrTruncated], [ErrRefused], a *[SuspendedError], or what the
+// run failed with. The message is then the last one that came, or nil. [Text] returns
+// its text.
 func (r *Runner) RunToCompletion(ctx context.Context) (*anthropic.BetaMessage, error) {
-	defer func(before bool) { r.unseen = before }(r.unseen)
-	r.unseen = true
+	level := r.enterLoop()
+	defer r.leaveLoop()
+	defer func(before bool) { r.noBody = before }(r.noBody)
+	r.noBody = true
 	for {
-		if _, err := r.advance(ctx, false); err != nil {
+		if _, err := r.advance(ctx, false, level); err != nil {
 			if errors.Is(err, ErrDone) {
-				err = r.endError()
+				err = r.err
 			}
 			if err == nil && r.last == nil {
 				err = errors.New("toolrunner: the run ended without a message")
@@ -169,83 +234,137 @@ func (r *Runner) RunToCompletion(ctx context.Context) (*anthropic.BetaMessage, e
 }
 
 // advance finishes the last turn and takes steps until the next one begins.
-func (r *Runner) advance(ctx context.Context, streaming bool) (*Turn, error) {
+func (r *Runner) advance(ctx context.Context, streaming bool, level int) (*Turn, error) {
+	if err := r.enterStep(level); err != nil {
+		return nil, err
+	}
+	defer r.leaveStep()
+	returned := false
+	defer func() {
+		if !returned {
+			r.outcome, r.err = OutcomeFailed, errPanicked
+		}
+	}()
 	turn, ended, err := r.steps(ctx, streaming)
-	r.ended = ended
-	if ended == OutcomeFailed && errors.Is(err, ErrDone) { // of another runner, by way of the caller's code
+	returned = true
+	if ended.outcome == OutcomeFailed && errors.Is(err, ErrDone) { // of another runner, by way of the caller's code
 		err = fmt.Errorf("toolrunner: the run failed: %v", err) //nolint:errorlint // this one has not ended so
+	}
+	r.outcome, r.err = ended.outcome, err
+	if errors.Is(err, ErrDone) {
+		r.err = endError(ended.outcome, ended.limit)
 	}
 	if err != nil {
 		r.pause()
 		if failed := (*checkpointError)(nil); !errors.As(err, &failed) {
 			r.saveEnd(ctx)
 		}
-		r.log.end(ctx, ended, r.IterationCount(), r.Usage())
+		r.log.end(ctx, ended.outcome, r.IterationCount(), r.Usage())
 	}
 	return turn, err
 }
 
+var errPanicked = errors.New("toolrunner: the caller's code panicked")
+
+// end is how a run has ended, and the limit that it has reached.
+type end struct {
+	outcome Outcome
+	limit   string
+}
+
+// pause takes note that nobody loops over the run.
+func (r *Runner) pause() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.machine.Pause(time.Now())
+}
+
 // steps returns the next turn, or an error and how the run has ended.
-func (r *Runner) steps(ctx context.Context, streaming bool) (turn *Turn, ended Outcome, err error) {
+func (r *Runner) steps(ctx context.Context, streaming bool) (turn *Turn, ended end, err error) {
 	defer func() {
 		if turn == nil {
-			r.endEager()
+			r.closeEager()
 		}
 	}()
+	failed := end{outcome: OutcomeFailed}
 	if err := r.finishTurn(); err != nil {
-		return nil, OutcomeFailed, err
+		return nil, failed, err
 	}
 	for {
-		r.mu.Lock()
-		s := r.loop.step(limits{r.Params.MaxIterations, r.Params.AutoCompact, r.Params.Limits, time.Now()})
-		r.mu.Unlock()
-		if s.skipped {
+		s := r.nextStep()
+		if s.Skipped {
 			r.log.skipped(ctx)
 		}
 		if err := r.save(ctx); err != nil {
-			return nil, OutcomeFailed, err
+			return nil, failed, err
 		}
-		if s.kind == stepEnd {
-			ended, err := r.end(s)
-			return nil, ended, err
+		if s.Kind == machine.End {
+			return r.finishRun(s)
 		}
 		if err := contextError(ctx); err != nil {
-			r.lost()
-			return nil, OutcomeFailed, err
+			return nil, failed, err
 		}
 		turn, err := r.take(ctx, s, streaming)
 		if err != nil {
-			return nil, OutcomeFailed, err
+			return nil, failed, err
 		}
 		if turn != nil {
-			return turn, OutcomeRunning, nil
+			return turn, end{}, nil
 		}
+	}
+}
+
+// nextStep returns the next step that is more than a change of the state.
+func (r *Runner) nextStep() machine.Step {
+	limits := machine.StepLimits{
+		MaxIterations: r.Params.MaxIterations, Limits: machine.Limits(r.Params.Limits), AutoCompact: r.Params.AutoCompact.inside(),
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.validate = r.Params.Validate
+	for {
+		limits.Now = time.Now()
+		s := r.machine.Next(limits)
+		switch s.Kind {
+		case machine.Settle:
+			r.machine.Settle(limits.Limits.FailedCalls > 0, limits.Now)
+			continue
+		case machine.End:
+			r.machine.Finalize(s)
+			r.machine.Pause(limits.Now)
+		default:
+		}
+		return s
 	}
 }
 
 // finishTurn reads what is left of the last turn, and ends it.
 func (r *Runner) finishTurn() error {
 	turn := r.turn
-	if turn == nil {
-		return nil
+	var err error
+	if turn != nil {
+		r.turn = nil
+		err = turn.finish()
+		turn.over = true
+		r.amend(turn)
+		err = cmp.Or(err, r.eager.err())
 	}
-	r.turn = nil
-	err := turn.finish()
-	turn.over = true
-	r.touchResults(turn)
-	return cmp.Or(err, r.eager.err())
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.machine.Enter(time.Now())
+	return err
 }
 
 // take takes a step, and returns the turn that it begins, if it does.
-func (r *Runner) take(ctx context.Context, s step, streaming bool) (*Turn, error) {
-	if s.kind == stepRun {
+func (r *Runner) take(ctx context.Context, s machine.Step, streaming bool) (*Turn, error) {
+	if s.Kind == machine.Run {
 		if err := r.Params.current(); err != nil {
-			return nil, fmt.Errorf("toolrunner: %w", err)
+			return nil, prefixed(err)
 		}
-		return nil, r.runCalls(ctx, s.calls)
+		return nil, r.runCalls(ctx, s.Calls)
 	}
-	r.endEager() // no call of the turn before runs beside the next one
-	if s.kind == stepSummarize {
+	r.closeEager() // no call of the turn before runs beside the next one
+	if s.Kind == machine.Summarize {
 		return nil, r.summarize(ctx, s)
 	}
 	turn, err := r.send(ctx, s, streaming)
@@ -258,28 +377,41 @@ func (r *Runner) take(ctx context.Context, s step, streaming bool) (*Turn, error
 	return turn, nil
 }
 
-// end returns how a run has ended, and its error.
-func (r *Runner) end(s step) (Outcome, error) {
+// finishRun returns how a run has ended, and its error.
+func (r *Runner) finishRun(s machine.Step) (*Turn, end, error) {
 	if err := r.Params.current(); err != nil {
-		return OutcomeFailed, fmt.Errorf("toolrunner: %w", err)
+		return nil, end{outcome: OutcomeFailed}, prefixed(err)
 	}
-	r.limit = s.limit
-	if s.outcome == OutcomeSuspended {
+	ended := end{Outcome(s.Outcome), s.Limit}
+	if ended.outcome == OutcomeSuspended {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		return s.outcome, &SuspendedError{r.publicAll(s.calls)}
+		return nil, ended, &SuspendedError{r.publicAll(s.Calls)}
 	}
-	return s.outcome, cmp.Or(r.takeOutputError(s.outcome), ErrDone)
+	return nil, ended, cmp.Or(r.takeOutputError(ended.outcome), ErrDone)
 }
 
-// endError returns the error of a run that has ended without one.
-func (r *Runner) endError() error {
-	err := r.ended.err()
-	if r.ended == OutcomeLimitReached {
-		return fmt.Errorf("%w: %s", err, r.limit)
+// Err returns why the last loop over the run did not complete: [ErrTruncated],
+// [ErrRefused], [ErrMaxIterations], [ErrLimitReached] in an error that names the limit,
+// a *[SuspendedError], or what the run failed with. It returns nil if the run
+// completed, still runs, or if the loop body broke off before the run had ended.
+//
+// A loop over [Runner.All] ends without an error where the run was cut off, refused or
+// reached a limit: check Err after it.
+func (r *Runner) Err() error { return r.err }
+
+// endError returns the error of a run that has ended in an outcome, or nil.
+func endError(o Outcome, limit string) error {
+	err := o.err()
+	if o == OutcomeLimitReached {
+		return fmt.Errorf("%w: %s", err, limit)
 	}
 	return err
 }
+
+// ConversationID returns the id of the conversation: that of Params.ConversationID, or
+// a random one. It stays the same when the run is resumed, also in another process.
+func (r *Runner) ConversationID() string { return r.machine.ID() }
 
 // Format writes a summary: what a runner holds may be secret.
 func (r *Runner) Format(f fmt.State, _ rune) {

@@ -19,9 +19,12 @@ import (
 	"github.com/toolrunner/toolrunner/toolrunnertest"
 )
 
-// snapshotsOfVersion1 is where snapshots of version 1 are kept. They are never
-// rewritten: go test -run TestSnapshots -update writes those that are missing.
-const snapshotsOfVersion1 = "testdata/snapshots/v1"
+// Snapshots of each version are kept here, and never rewritten: go test -run
+// TestSnapshots -update writes those of the last version that are missing.
+const (
+	snapshotFolder = "testdata/snapshots"
+	lastVersion    = "v2"
+)
 
 // formatKey is what sealed snapshots there are sealed with.
 const formatKey = "not a secret, as it is in a test"
@@ -165,57 +168,63 @@ func savedRuns() []savedRun {
 	}
 }
 
-// Each snapshot that was ever written in version 1 can be resumed.
-func TestSnapshotsOfVersion1CanBeResumed(t *testing.T) {
-	for _, run := range savedRuns() {
-		t.Run(run.name, func(t *testing.T) {
-			p := newSaver(t)
-			path := filepath.Join(snapshotsOfVersion1, run.name+".jsonl")
-			snapshot, err := os.ReadFile(path)
-			if errors.Is(err, fs.ErrNotExist) && *update && run.save != nil {
-				snapshot = run.save(t, newSaver(t))
-				err = os.WriteFile(path, snapshot, 0o644)
+// Each snapshot that was ever written can be resumed.
+func TestSnapshotsOfAllVersionsCanBeResumed(t *testing.T) {
+	for _, version := range []string{"v1", lastVersion} {
+		for _, run := range savedRuns() {
+			if version == lastVersion && run.save == nil {
+				continue
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			p.params.SnapshotKey = []byte(run.key)
-			p.params.Messages = nil
-			r, err := toolrunner.Resume(&p.client.Beta.Messages, append(p.tools(), p.tool("sell")), p.params, snapshot)
-			if err != nil {
-				t.Fatalf("Resume() error = %v", err)
-			}
-			if run.goOn != nil {
-				run.goOn(t, r)
-			}
-			p.srv.Add(toolrunnertest.Text("done"))
-			p.complete(t, r)
-			p.ran.wantSorted(t, run.ran...)
-			request := p.srv.Requests()[0]
-			if diff := cmp.Diff(run.want, shape(request.Messages())); diff != "" {
-				t.Errorf("messages of the first request (-want +got):\n%s", diff)
-			}
-			for id, want := range run.result {
-				if got := request.ToolResultText(id); got != want {
-					t.Errorf("the result of %s = %q, want %q", id, got, want)
-				}
-			}
-		})
+			t.Run(version+" "+run.name, func(t *testing.T) { resumeSaved(t, version, run) })
+		}
 	}
 }
 
-// The same runs are saved as they were: a reader of version 1 refuses members that it
-// does not know, so whatever is new needs a new version. If less is written, which each
-// reader of version 1 takes, the old file stays under another name, of a run without
-// save. What differs from run to run does not count: ids, times, digests, how many steps
+func resumeSaved(t *testing.T, version string, run savedRun) {
+	t.Helper()
+	p := newSaver(t)
+	path := filepath.Join(snapshotFolder, version, run.name+".jsonl")
+	snapshot, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) && *update && version == lastVersion {
+		snapshot = run.save(t, newSaver(t))
+		err = os.WriteFile(path, snapshot, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.params.SnapshotKey = []byte(run.key)
+	p.params.Messages = nil
+	r, err := toolrunner.Resume(&p.client.Beta.Messages, append(p.tools(), p.tool("sell")), p.params, snapshot)
+	if err != nil {
+		t.Fatalf("Resume() error = %v", err)
+	}
+	if run.goOn != nil {
+		run.goOn(t, r)
+	}
+	p.srv.Add(toolrunnertest.Text("done"))
+	p.complete(t, r)
+	p.ran.wantSorted(t, run.ran...)
+	request := p.srv.Requests()[0]
+	if diff := cmp.Diff(run.want, shape(request.Messages())); diff != "" {
+		t.Errorf("messages of the first request (-want +got):\n%s", diff)
+	}
+	for id, want := range run.result {
+		if got := request.ToolResultText(id); got != want {
+			t.Errorf("the result of %s = %q, want %q", id, got, want)
+		}
+	}
+}
+
+// The same runs are saved as they were: a reader of a version refuses members that it
+// does not know, so whatever is new needs a new version. What differs from run to run does not count: ids, times, digests, how many steps
 // it took.
-func TestSnapshotsAreWrittenAsInVersion1(t *testing.T) {
+func TestSnapshotsAreWrittenAsInTheLastVersion(t *testing.T) {
 	for _, run := range savedRuns() {
 		t.Run(run.name, func(t *testing.T) {
 			if run.save == nil {
 				return
 			}
-			want := readFile(t, filepath.Join(snapshotsOfVersion1, run.name+".jsonl"))
+			want := readFile(t, filepath.Join(snapshotFolder, lastVersion, run.name+".jsonl"))
 			got := run.save(t, newSaver(t))
 			if diff := cmp.Diff(string(withoutIDs(want)), string(withoutIDs(got))); diff != "" {
 				t.Errorf("the snapshot (-want +got):\n%s", diff)
@@ -224,7 +233,7 @@ func TestSnapshotsAreWrittenAsInVersion1(t *testing.T) {
 	}
 }
 
-var changing = regexp.MustCompile(`("(?:run|sha256|mac)":)"[^"]*"|("(?:sequence|after|elapsed_ns)":)\d+`)
+var changing = regexp.MustCompile(`("(?:run|sha256|mac|sum)":)"[^"]*"|("(?:sequence|after|elapsed_ns)":)\d+`)
 
 // withoutIDs returns a snapshot without what differs from run to run.
 func withoutIDs(snapshot []byte) []byte { return changing.ReplaceAll(snapshot, []byte(`$1${2}0`)) }
@@ -350,21 +359,24 @@ func decide(t *testing.T, r *toolrunner.Runner, id string, d toolrunner.Decision
 }
 
 // The files and the runs are the same, so that no file goes untested.
-func TestSnapshotsOfVersion1AreAllResumed(t *testing.T) {
-	files, err := filepath.Glob(snapshotsOfVersion1 + "/*")
+func TestSnapshotFilesAreAllResumed(t *testing.T) {
+	files, err := filepath.Glob(snapshotFolder + "/*/*")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var want []string
 	for _, run := range savedRuns() {
-		want = append(want, filepath.Join(snapshotsOfVersion1, run.name+".jsonl"))
+		want = append(want, filepath.Join(snapshotFolder, "v1", run.name+".jsonl"))
+		if run.save != nil {
+			want = append(want, filepath.Join(snapshotFolder, lastVersion, run.name+".jsonl"))
+		}
 	}
 	slices.Sort(want)
 	if diff := cmp.Diff(want, files); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
 	for _, file := range files {
-		if !bytes.HasPrefix(readFile(t, file), []byte(`{"toolrunner":1,`)) {
+		if !bytes.HasPrefix(readFile(t, file), []byte(`{"toolrunner":`+filepath.Base(filepath.Dir(file))[1:]+`,`)) {
 			t.Errorf("%s has another version", file)
 		}
 	}

@@ -142,8 +142,8 @@ func TestSnapshotThatCannotBeIsRefused(t *testing.T) {
 	for name, data := range map[string]string{
 		"nothing":                "",
 		"an array":               "[]",
-		"another version":        strings.Replace(first, `{"toolrunner":1`, `{"toolrunner":2`, 1),
-		"no version":             strings.Replace(first, `{"toolrunner":1,`, `{`, 1),
+		"another version":        strings.Replace(first, `{"toolrunner":2`, `{"toolrunner":3`, 1),
+		"no version":             strings.Replace(first, `{"toolrunner":2,`, `{`, 1),
 		"an unknown member":      edit(`"sequence"`, `"novelty":1,"sequence"`),
 		"an unknown state":       edit(`"state":"waiting"`, `"state":"working"`),
 		"an unknown field":       edit(`"iteration":1`, `"iteration":1,"novelty":1`),

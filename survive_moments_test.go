@@ -24,6 +24,7 @@ type episode struct {
 	cancel context.CancelFunc
 	once   map[string]bool // what the body has done
 	after  bool            // photographs count from now on
+	edited bool            // the body has changed results
 	fail   bool            // the next request does
 
 	mu     sync.Mutex // guards what follows
@@ -158,7 +159,10 @@ func (s *story) play(e *episode, streaming bool) {
 			if s.body != nil {
 				s.body(e, turn)
 			}
-			e.shoot("in the body of turn %d", turn.Iteration())
+			if !e.edited { // what a body makes of results counts once it is over
+				e.shoot("in the body of turn %d", turn.Iteration())
+			}
+			e.edited = false
 			if ctx.Err() == nil && e.once["break"] {
 				delete(e.once, "break")
 				break

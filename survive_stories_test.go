@@ -87,7 +87,7 @@ func stories() []story {
 				e.must(err)
 				results[0].Content = toolrunner.TextResult("edited").Content
 				results[1] = toolrunner.ErrorResult("replaced")
-				e.after = true
+				e.after, e.edited = true, true
 			}
 		}},
 		{name: "retried", tools: work, model: model(two, done), body: func(e *episode, turn *toolrunner.Turn) {

@@ -1,7 +1,6 @@
 package toolrunner
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -11,6 +10,8 @@ import (
 	"unicode"
 	"unicode/utf16"
 
+	"github.com/toolrunner/toolrunner/internal/dispatch"
+	"github.com/toolrunner/toolrunner/internal/machine"
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
@@ -31,13 +32,13 @@ import (
 // when the context ends is left behind, as reads cannot be interrupted; what it
 // brings before the next question is dropped.
 func AskTerminal(in io.Reader, out io.Writer) Approver {
-	t := &terminal{turn: make(chan struct{}, 1), lines: lineReader{in: bufio.NewReader(in)}, out: out}
+	t := &terminal{turn: make(chan struct{}, 1), lines: dispatch.NewLines(in), out: out}
 	return t.ask
 }
 
 type terminal struct {
 	turn  chan struct{} // holds an element while a question is open
-	lines lineReader
+	lines *dispatch.Lines
 	out   io.Writer
 }
 
@@ -50,18 +51,18 @@ func (t *terminal) ask(ctx context.Context, call *Call) (Decision, error) {
 	case <-ctx.Done():
 		return Decision{}, context.Cause(ctx)
 	}
-	t.lines.fresh()
+	t.lines.Fresh()
 	question := fmt.Sprintf("%s wants to run with\n%s\n%s", printable(call.Name), indented(call.Input), terminalPrompt)
 	for {
 		if _, err := io.WriteString(t.out, question); err != nil {
 			return Decision{}, fmt.Errorf("the question could not be written: %w", err)
 		}
-		line, err := t.lines.next(ctx)
+		line, err := t.lines.Next(ctx)
 		if err != nil {
 			return Decision{}, fmt.Errorf("no answer could be read: %w", err)
 		}
 		d, complaint := parseAnswer(line)
-		if d.kind == allowInput && call.refusal != nil {
+		if d.kind == machine.AllowInput && call.refusal != nil {
 			if err := call.refusal(d.input); err != nil {
 				complaint = fmt.Sprintf("The tool does not take that: %s.", printable(err.Error()))
 			}

@@ -181,7 +181,7 @@ func TestRegistryOutlivesTheMessagesThatToldOfIt(t *testing.T) {
 		}
 	})
 	d.wantSent(t, 0, "user text(hi)", "system removal(old) addition(fresh)")
-	d.wantSent(t, 1, "user text(new)")
+	d.wantSent(t, 1, "user text(new)", "system removal(old) addition(fresh)") // F11: the model is told again
 	old.want(t, 0)
 	fresh.want(t, 1)
 }

@@ -10,14 +10,14 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
 	"github.com/toolrunner/toolrunner/internal/history"
-	"github.com/toolrunner/toolrunner/internal/wire"
+	"github.com/toolrunner/toolrunner/internal/machine"
+	"github.com/toolrunner/toolrunner/internal/stream"
 )
-
-// A reply reaches the loop body as a Turn.
 
 // Turn is a request and its reply, as a loop body sees it. It belongs to the
 // goroutine of the runner. What can be read of it stays readable when the body is
@@ -32,22 +32,25 @@ type Turn struct {
 	*anthropic.BetaMessage
 
 	runner    *Runner
+	kind      machine.StepKind // what the request asked for
 	request   *request
-	compacts  bool // the request asked for a compaction
-	forced    any  // the tool choice that forced a call when it went out
+	forced    any // the tool choice that forced a call when the request went out
 	iteration int
-	record    func(t *Turn, raw []byte) error // takes the complete reply
-	lose      func(error) error               // takes note that there will be none
-	reply     *history.Reply                  // nil until the reply is complete
-	open      []*openCall                     // that the runner answers
-	calls     []*Call                         // the same, once somebody has asked for them
-	results   []*Result                       // that the caller has in hand
-	stream    *stream                         // nil if the reply came at once
-	first     *streamEvent                    // read before the body began
-	err       error                           // what reading the reply failed with
-	reading   bool                            // a loop over Events has control
+	began     time.Time
+	record    func(raw []byte) error // takes the complete reply
+	fail      func(error) error      // takes note that there will be none, and returns the error as the caller reads it
+	reply     *history.Reply         // nil until the reply is complete
+	summary   []byte                 // the reply to the runner's own request for one
+	open      []*machine.Call        // that the runner answers
+	calls     []*Call                // the same, once somebody has asked for them
+	results   []*Result              // that the body has, and may change
+	exposed   []exposed              // the same, as they were
+	stream    *stream.Reader         // nil if the reply came at once
+	first     *stream.Event          // read before the body began
+	err       error                  // what reading the reply failed with
+	reading   bool                   // a loop over Events has control
 	over      bool
-	unseen    bool // no loop body has it
+	noBody    bool // no loop body sees the turn
 }
 
 // Iteration returns the number of the turn in its run, from 1. A turn that compacts
@@ -58,21 +61,10 @@ func (t *Turn) Iteration() int { return t.iteration }
 // loop over Events it is the text so far.
 func (t *Turn) Text() string {
 	t.read()
-	var text strings.Builder
 	if t.reply == nil && t.stream != nil {
-		for _, b := range t.stream.acc.blocks {
-			if b.kind == history.TypeText {
-				text.WriteString(b.textSoFar())
-			}
-		}
-		return text.String()
+		return t.stream.Text()
 	}
 	return Text(t.BetaMessage)
-}
-
-// textSoFar returns the text of a text block that grows.
-func (b *streamedBlock) textSoFar() string {
-	return wire.StringMember(b.start, "text") + wire.UnquoteContent(b.text.join())
 }
 
 // Calls returns the calls of client tools that the runner answers, in the order
@@ -128,7 +120,7 @@ func (t *Turn) Events() iter.Seq2[Event, error] {
 				yield(Event{}, err)
 				return
 			}
-			if !yield(t.stream.public(), nil) {
+			if !yield(lastEvent(t.stream), nil) {
 				return
 			}
 		}
@@ -137,7 +129,7 @@ func (t *Turn) Events() iter.Seq2[Event, error] {
 
 // next returns the next event. The one error after which the reply is there is
 // io.EOF.
-func (t *Turn) next() (*streamEvent, error) {
+func (t *Turn) next() (*stream.Event, error) {
 	if e := t.first; e != nil {
 		t.first = nil
 		return e, nil
@@ -145,21 +137,21 @@ func (t *Turn) next() (*streamEvent, error) {
 	if t.stream == nil || t.err != nil {
 		return nil, cmp.Or(t.err, io.EOF)
 	}
-	if t.stream.err == nil {
+	if !t.stream.Ended() {
 		t.runner.eager.handled(t.stream)
 	}
-	e, err := t.stream.next()
+	e, err := t.stream.Next()
 	if err == nil || t.reply != nil {
 		return e, err
 	}
 	if errors.Is(err, io.EOF) {
 		var raw []byte
-		if raw, err = t.stream.message(); err == nil {
-			err = t.record(t, raw)
+		if raw, err = t.stream.Message(); err == nil {
+			err = t.record(raw)
 		}
 	}
 	if err != nil {
-		t.err = t.lose(err)
+		t.err = t.fail(streamError(err))
 		return nil, t.err
 	}
 	return nil, io.EOF
@@ -205,9 +197,11 @@ func (t *Turn) Results(ctx context.Context) ([]*Result, error) {
 	if t.results != nil {
 		return t.results, nil
 	}
-	results, err := t.runner.results(ctx, t.open)
-	t.results = results
-	return results, err
+	if len(t.open) == 0 {
+		return nil, nil
+	}
+	err := t.runner.results(ctx, t)
+	return t.results, err
 }
 
 // Defer holds a call back that Params.EagerTools would start before the body is
@@ -226,14 +220,8 @@ func (t *Turn) Defer(callID string) error {
 	if !t.makes(callID) {
 		return fmt.Errorf("toolrunner: call %q cannot be deferred: the reply does not make it, or not yet", callID)
 	}
-	r := t.runner
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.loop.began(callID) {
+	if !t.runner.holdBack(callID) {
 		return fmt.Errorf("toolrunner: call %q cannot be deferred: it has started", callID)
-	}
-	if r.eager != nil {
-		r.eager.deferred[callID] = true
 	}
 	return nil
 }
@@ -243,9 +231,7 @@ func (t *Turn) makes(callID string) bool {
 	if errors.Is(t.err, io.EOF) { // it was taken over
 		return false
 	}
-	if t.stream != nil && slices.ContainsFunc(t.stream.acc.blocks, func(b *streamedBlock) bool {
-		return b.kind == history.TypeToolUse && wire.StringMember(b.start, "id") == callID
-	}) {
+	if t.stream != nil && t.stream.HasCall(callID) {
 		return true
 	}
 	return t.reply != nil && slices.ContainsFunc(t.reply.Message.Calls, func(use history.Use) bool { return use.ID == callID })
@@ -260,7 +246,10 @@ func (t *Turn) makes(callID string) bool {
 // It returns [ErrTurnOver] after the loop body, and an error for the reply to a
 // compaction.
 func (t *Turn) Retry() error {
-	return t.takeOver((*loop).retry)
+	if t.over {
+		return ErrTurnOver
+	}
+	return t.takeOver((*machine.Machine).Retry)
 }
 
 // Replace takes over: messages go into the history in place of the reply and its
@@ -273,32 +262,40 @@ func (t *Turn) Retry() error {
 // the API would refuse, and an error if there are none or for the reply to a
 // compaction; nothing has then changed.
 func (t *Turn) Replace(messages ...anthropic.BetaMessageParam) error {
-	return t.takeOver(func(l *loop) error { return l.replace(messages) })
-}
-
-func (t *Turn) takeOver(change func(*loop) error) error {
 	if t.over {
 		return ErrTurnOver
 	}
+	drafts, err := history.EncodeAll(messages, nil)
+	if err != nil {
+		return publicError(err)
+	}
+	return t.takeOver(func(m *machine.Machine, lost bool) error { return m.Replace(drafts, lost) })
+}
+
+// takeOver changes the history. What the body has made of results counts, should their
+// calls come back.
+func (t *Turn) takeOver(change func(m *machine.Machine, lost bool) error) error {
 	r := t.runner
+	r.amend(t)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := change(r.loop); err != nil {
+	if err := change(r.machine, t.isLost()); err != nil {
 		return publicError(err)
 	}
 	t.drop()
 	return nil
 }
 
-// drop leaves nothing of the turn to be read, or to be run.
+// isLost reports whether the stream of the turn has failed. Such a turn counts when it
+// is taken over: otherwise nothing would bound its retries.
+func (t *Turn) isLost() bool { return t.reply == nil && t.err != nil && !errors.Is(t.err, io.EOF) }
+
+// drop leaves nothing of the turn to be read, or to be run. The lock is held.
 func (t *Turn) drop() {
 	if t.stream != nil {
-		t.stream.abandon()
+		t.stream.Abandon()
 	}
-	if t.reply == nil && t.err != nil && !errors.Is(t.err, io.EOF) {
-		t.runner.loop.iteration++ // of a stream that failed; otherwise nothing would bound its retries
-	}
-	t.first, t.err, t.open, t.calls, t.results = nil, io.EOF, nil, nil, nil
+	t.first, t.err, t.open, t.calls, t.results, t.exposed = nil, io.EOF, nil, nil, nil, nil
 	t.runner.eager.takenOver()
 }
 
@@ -306,12 +303,12 @@ func (t *Turn) drop() {
 // stays; of one that is not, nothing does.
 func (t *Turn) stop() {
 	if s := t.stream; s != nil && t.reply == nil && t.err == nil {
-		if s.acc.complete() {
-			_ = s.end(io.EOF)
+		if s.Complete() {
+			s.Finish()
 			_, _ = t.next()
 		} else {
-			s.abandon()
-			t.runner.lost()
+			s.Abandon()
+			t.runner.requestFailed()
 			t.err = ErrTurnOver
 		}
 	}

@@ -29,7 +29,7 @@ type session struct {
 func (s *session) keep(ctx context.Context, delta toolrunner.Delta) error {
 	err := s.store.keep(ctx, delta)
 	if err == nil {
-		s.run, s.sequence = delta.Run, delta.Sequence
+		s.run, s.sequence = delta.ConversationID, delta.Sequence
 	}
 	return err
 }

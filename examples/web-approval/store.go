@@ -55,21 +55,21 @@ func (s *store) keep(ctx context.Context, delta toolrunner.Delta) error {
 	switch {
 	case delta.After == 0:
 		result, err = s.db.ExecContext(ctx, `INSERT INTO runs (run, sequence, snapshot) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`,
-			delta.Run, delta.Sequence, string(delta.Data))
+			delta.ConversationID, delta.Sequence, string(delta.Data))
 	case delta.Full:
 		result, err = s.db.ExecContext(ctx, `UPDATE runs SET sequence = ?, snapshot = ? WHERE run = ? AND sequence = ?`,
-			delta.Sequence, string(delta.Data), delta.Run, delta.After)
+			delta.Sequence, string(delta.Data), delta.ConversationID, delta.After)
 	default:
 		result, err = s.db.ExecContext(ctx, `UPDATE runs SET sequence = ?, snapshot = snapshot || ? WHERE run = ? AND sequence = ?`,
-			delta.Sequence, string(delta.Data), delta.Run, delta.After)
+			delta.Sequence, string(delta.Data), delta.ConversationID, delta.After)
 	}
 	if err != nil {
-		return fmt.Errorf("run %s: %w", delta.Run, err)
+		return fmt.Errorf("run %s: %w", delta.ConversationID, err)
 	}
 	if n, err := result.RowsAffected(); err != nil || n == 1 {
 		return err
 	}
-	return fmt.Errorf("run %s: %w", delta.Run, errConflict)
+	return fmt.Errorf("run %s: %w", delta.ConversationID, errConflict)
 }
 
 func (s *store) close() error { return s.db.Close() }

@@ -34,12 +34,15 @@ func EncodeAll(messages []anthropic.BetaMessageParam, known map[string][]byte) (
 }
 
 // Known returns the bytes of messages by the form in which a caller gets them, for
-// EncodeAll.
-func Known(messages []Message) map[string][]byte {
+// EncodeAll. If the messages have changed since, now are those that count.
+func Known(messages, now []Message) map[string][]byte {
 	known := make(map[string][]byte, len(messages))
 	for i := range messages {
 		if raw, err := EncodeParam(messages[i].Param()); err == nil {
 			known[string(raw)] = messages[i].Raw
+			if i < len(now) {
+				known[string(raw)] = now[i].Raw
+			}
 		}
 	}
 	return known

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/toolrunner/toolrunner/internal/history"
 	"github.com/toolrunner/toolrunner/internal/wire"
@@ -396,32 +394,4 @@ func difference(a, b []byte) int {
 // ChangedInputText tells the model that a call ran with another input.
 func ChangedInputText(input []byte) string {
 	return "[The user changed the input of this call before it ran. It ran with: " + string(input) + "]"
-}
-
-// DenialText tells the model that a call was denied, and why.
-func DenialText(reason string) string {
-	const text = "Error: the user declined this call, and it was not run."
-	reason = strings.TrimSpace(reason)
-	if reason == "" {
-		return text
-	}
-	return text + " The reason: " + BoundText(reason)
-}
-
-// maxText is how much of an error's text the model reads, in characters.
-const maxText = 4096
-
-// BoundText makes an error's text valid UTF-8 of at most 4,096 characters.
-func BoundText(text string) string {
-	if len(text) > utf8.UTFMax*maxText {
-		text = text[:utf8.UTFMax*maxText]
-	}
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	runes := 0
-	for i := range text {
-		if runes++; runes > maxText {
-			return text[:i] + "..."
-		}
-	}
-	return text
 }

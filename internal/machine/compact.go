@@ -12,9 +12,8 @@ import (
 
 // AutoCompact says when a history is compacted without being asked.
 type AutoCompact struct {
-	Threshold int64  // tokens in the context; 0: never
-	Config    []byte // of a compaction by the API, encoded
-	Summarize bool   // the runner asks for a summary by itself
+	Threshold int64 // tokens in the context; 0: never
+	Summarize bool  // the runner asks for a summary by itself
 }
 
 // compaction is what is known about compacting.
@@ -66,7 +65,7 @@ func (m *Machine) compactStep(auto AutoCompact) (Step, bool) {
 	if auto.Summarize {
 		return Step{Kind: Summarize}, true
 	}
-	return Step{Kind: Compact, Config: auto.Config}, true
+	return Step{Kind: Compact}, true
 }
 
 // Schedule has the history compacted before the next request, with an encoded config.

@@ -100,8 +100,7 @@ func (s *spending) reached(l *Limits, now time.Time) string {
 
 // spend counts what a reply has cost.
 func (s *state) spend(object []byte) {
-	var u Usage
-	u.add(object)
+	u := UsageOf(object)
 	s.usage.plus(u)
 	s.spent.usage.plus(u)
 }
@@ -157,6 +156,13 @@ func (u *Usage) plus(o Usage) {
 	u.OutputTokens = sum(u.OutputTokens, o.OutputTokens)
 	u.CacheCreationInputTokens = sum(u.CacheCreationInputTokens, o.CacheCreationInputTokens)
 	u.CacheReadInputTokens = sum(u.CacheReadInputTokens, o.CacheReadInputTokens)
+}
+
+// UsageOf returns what the usage object of one reply says.
+func UsageOf(object []byte) Usage {
+	var u Usage
+	u.add(object)
+	return u
 }
 
 // add adds the usage object of one reply. Counts that are missing, null or no

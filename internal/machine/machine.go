@@ -43,7 +43,7 @@ type Step struct {
 	Calls   []*Call         // of Run; those that an End with history.OutcomeSuspended waits for
 	Outcome history.Outcome // of End
 	Limit   string          // the limit that was reached, of an End with history.OutcomeLimitReached
-	Config  []byte          // of Compact, encoded
+	Config  []byte          // of Compact, encoded; nil: that of the parameters
 	Skipped bool            // a scheduled compaction is dropped, because calls have no results
 }
 
@@ -251,14 +251,21 @@ func (m *Machine) Enter(now time.Time) {
 	m.s.spent.start(now)
 }
 
-// Leave takes note that nobody loops over the run. At the last turn that is the end
-// of the run.
+// Pause takes note that nobody loops over the run. The time that it has taken counts
+// for its limit; that of a run which is over for good does not matter any more.
+func (m *Machine) Pause(now time.Time) {
+	if m.s.spent.time(now) == m.s.spent.elapsed || m.s.standing == finalized {
+		m.s.spent.pause(now)
+		return
+	}
+	m.update(func(s *state) { s.spent.pause(now) })
+}
+
+// Leave takes note that the loop body broke off. At the last turn that is the end of
+// the run.
 func (m *Machine) Leave(now time.Time) {
 	m.Enter(now)
-	if m.s.spent.time(now) != m.s.spent.elapsed {
-		m.update(func(s *state) { s.spent.pause(now) })
-	}
-	m.s.spent.pause(now)
+	m.Pause(now)
 	if m.Finished() {
 		m.Finalize(Step{Kind: End, Outcome: m.s.rule.Outcome})
 	}
@@ -268,6 +275,47 @@ func (m *Machine) Leave(now time.Time) {
 func (m *Machine) Finished() bool {
 	return m.exchange.kind == End && !m.s.needsReply && m.s.compaction.scheduled == nil &&
 		!m.flushable() && m.s.history.Last() != nil && !m.answering()
+}
+
+// Standing returns the outcome that a run has which is over but for its formal end, and
+// otherwise the one given.
+func (m *Machine) Standing(otherwise history.Outcome) history.Outcome {
+	if m.Finished() {
+		return m.s.rule.Outcome
+	}
+	return otherwise
+}
+
+// Messages returns the history, for a request. It must not be changed.
+func (m *Machine) Messages() []history.Message { return m.s.history.Messages }
+
+// Container returns the id of the container that the last reply with one ran in.
+func (m *Machine) Container() string { return m.s.container }
+
+// Forced returns the forced tool choice that has done its work in this run, or nil.
+func (m *Machine) Forced() any { return m.s.forced }
+
+// Iteration returns how many replies the run has had.
+func (m *Machine) Iteration() int { return m.s.iteration }
+
+// Usage returns what the replies of the conversation have cost.
+func (m *Machine) Usage() Usage { return m.s.usage }
+
+// LastReply returns the last reply, or nil, and what follows it.
+func (m *Machine) LastReply() ([]byte, history.Rule) { return m.s.reply, m.s.rule }
+
+// Breakpoints counts the cache_control of the history.
+func (m *Machine) Breakpoints() int { return m.s.history.Breakpoints() }
+
+// DropBreakpoints takes the n oldest cache_control out of the history, and returns how
+// many there were to take.
+func (m *Machine) DropBreakpoints(n int) int {
+	if n <= 0 {
+		return 0
+	}
+	dropped := 0
+	m.update(func(s *state) { dropped = s.history.DropBreakpoints(n) })
+	return dropped
 }
 
 // held reports whether nothing but its continuation may follow the last reply: it

@@ -12,9 +12,12 @@ import (
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
-// recordVersion is the version of the format that is written, and read.
-// docs/snapshot.md describes it.
-const recordVersion = 1
+// Versions of the format, which docs/snapshot.md describes: the one that is written,
+// and the oldest that is read.
+const (
+	recordVersion = 2
+	oldestVersion = 1
+)
 
 // Record is a state of a run, or what has changed since another one.
 type Record struct {
@@ -33,6 +36,7 @@ type Record struct {
 	State       savedState        `json:"state"`
 	Tools       *savedTools       `json:"tools,omitempty"` // nil: as before
 	Reply       json.RawMessage   `json:"reply,omitempty"` // nil: as before
+	Sum         string            `json:"sum,omitempty"` // of a record that is not sealed
 	MAC         string            `json:"mac,omitempty"`
 }
 

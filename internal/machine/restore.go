@@ -100,8 +100,8 @@ func ReadHead(raw []byte) (Head, error) {
 	if head.Version == nil {
 		return head, errors.New("it has no member \"toolrunner\" with the version of the format, so it is not a snapshot")
 	}
-	if *head.Version != recordVersion {
-		return head, fmt.Errorf("it has version %d of the format, and this package reads version %d; use the version of the package that has written it, or a later one", *head.Version, recordVersion)
+	if *head.Version < oldestVersion || *head.Version > recordVersion {
+		return head, fmt.Errorf("it has version %d of the format, and this package reads versions %d to %d; use the version of the package that has written it, or a later one", *head.Version, oldestVersion, recordVersion)
 	}
 	return head, err
 }

@@ -1,0 +1,59 @@
+package toolrunner
+
+import (
+	"encoding/json"
+	"errors"
+
+	"github.com/anthropics/anthropic-sdk-go/v2"
+
+	"github.com/toolrunner/toolrunner/internal/stream"
+)
+
+// Event is one event of a streamed reply. It may be kept.
+type Event struct {
+	// Type is the type as on the wire: "content_block_delta", for example.
+	Type string
+	// Index is the index of the content block that the event is about; 0 for
+	// events that are about the message.
+	Index int
+	// Text, Thinking and PartialJSON are what a delta adds to a text block, a
+	// thinking block, or the input of a tool call.
+	Text, Thinking, PartialJSON string
+
+	raw []byte
+}
+
+// Raw returns the event as the API sent it. It must not be changed.
+func (e Event) Raw() json.RawMessage { return e.raw }
+
+// Union decodes the event into the SDK's type. It costs about ten times what
+// the rest of the event does.
+func (e Event) Union() (anthropic.BetaRawMessageStreamEventUnion, error) {
+	var u anthropic.BetaRawMessageStreamEventUnion
+	err := u.UnmarshalJSON(e.raw)
+	return u, err
+}
+
+// lastEvent returns the last event of a stream as the caller sees it, who may keep it.
+func lastEvent(s *stream.Reader) Event {
+	s.Keep()
+	e := s.Last()
+	event := Event{Type: e.Type, Index: e.Index, raw: e.Data}
+	event.Text, event.Thinking, event.PartialJSON = e.Added()
+	return event
+}
+
+// streamError returns an error of the stream package as the caller sees it.
+func streamError(err error) error {
+	var format *stream.FormatError
+	var incomplete *stream.IncompleteError
+	switch {
+	case errors.As(err, &format):
+		return (*ReplyError)(format)
+	case errors.As(err, &incomplete):
+		return (*IncompleteStreamError)(incomplete)
+	case errors.Is(err, stream.ErrAbandoned):
+		return ErrTurnOver
+	}
+	return err
+}

@@ -1,0 +1,54 @@
+package dispatch
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"strings"
+)
+
+// Lines reads lines for callers that cannot wait for longer than a context. A read
+// that was left goes on, and the next caller has it.
+type Lines struct {
+	in      *bufio.Reader
+	pending chan line // nil if no read is under way
+}
+
+type line struct {
+	text string
+	err  error
+}
+
+// NewLines returns the lines of in.
+func NewLines(in io.Reader) *Lines { return &Lines{in: bufio.NewReader(in)} }
+
+// Fresh drops a line that was meant for a caller who has left.
+func (l *Lines) Fresh() {
+	select {
+	case <-l.pending:
+		l.pending = nil
+	default:
+	}
+}
+
+// Next returns the next line without its end.
+func (l *Lines) Next(ctx context.Context) (string, error) {
+	if l.pending == nil {
+		pending := make(chan line, 1)
+		l.pending = pending
+		go func() {
+			text, err := l.in.ReadString('\n')
+			if err == io.EOF && text != "" {
+				err = nil
+			}
+			pending <- line{strings.TrimRight(text, "\r\n"), err}
+		}()
+	}
+	select {
+	case line := <-l.pending:
+		l.pending = nil
+		return line.text, line.err
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+}

@@ -1,0 +1,350 @@
+package toolrunner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/anthropics/anthropic-sdk-go/v2"
+	"github.com/anthropics/anthropic-sdk-go/v2/option"
+
+	"github.com/toolrunner/toolrunner/internal/history"
+	"github.com/toolrunner/toolrunner/internal/machine"
+	"github.com/toolrunner/toolrunner/internal/stream"
+)
+
+// Requests are sent and their replies received here.
+
+// send sends the history and returns the turn that it begins.
+func (r *Runner) send(ctx context.Context, s machine.Step, streaming bool) (turn *Turn, err error) {
+	t := r.newTurn(ctx, s)
+	if streaming && s.Kind == machine.Send && r.Params.EagerTools {
+		r.eager = r.newEager(ctx)
+	}
+	defer r.end(&err)
+	r.begin(s)
+	err = r.request(ctx, t, s, streaming)
+	if err != nil && t.err == nil {
+		err = t.fail(err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.turn = t
+	return t, nil
+}
+
+// newTurn returns the turn that a step begins.
+func (r *Runner) newTurn(ctx context.Context, s machine.Step) *Turn {
+	t := &Turn{runner: r, noBody: r.noBody, kind: s.Kind, began: time.Now()}
+	if !t.noBody {
+		t.BetaMessage = &anthropic.BetaMessage{}
+	}
+	t.record = func(raw []byte) error { return r.record(ctx, t, raw) }
+	t.fail = func(err error) error {
+		r.requestFailed()
+		err = replyError(ctx, err)
+		r.log.failure(ctx, t.iteration, err)
+		return err
+	}
+	return t
+}
+
+// begin takes note that the request of a step goes out.
+func (r *Runner) begin(s machine.Step) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.machine.Begin(s)
+}
+
+// end, when it is deferred, ends what begin began if there is an error or a panic.
+func (r *Runner) end(err *error) {
+	value := recover()
+	if value != nil || *err != nil {
+		r.requestFailed()
+	}
+	if value != nil {
+		panic(value)
+	}
+}
+
+// requestFailed takes note that the request under way, if there is one, will have no
+// reply.
+func (r *Runner) requestFailed() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.machine.Failed()
+}
+
+// record takes the complete reply of a turn.
+func (r *Runner) record(ctx context.Context, t *Turn, raw []byte) error {
+	if t.kind == machine.Summarize {
+		t.summary = raw
+		return nil
+	}
+	reply, summary, err := r.receive(t, raw)
+	if err != nil {
+		return err
+	}
+	r.log.reply(ctx, t.iteration, reply, time.Since(t.began), t.request.response)
+	switch {
+	case t.kind == machine.Send:
+		r.parse(history.RuleFor(anthropic.BetaStopReason(reply.StopReason)))
+	case !summary:
+		r.log.noSummary(ctx, machine.ErrNoSummary)
+	}
+	return nil
+}
+
+// prepare puts the next request together.
+func (r *Runner) prepare(ctx context.Context, s machine.Step, turn *Turn, streaming bool) (*request, error) {
+	dropped := r.dropBreakpoints()
+	r.mu.Lock()
+	state := requestState{
+		system: &r.system, tools: r.machine.FirstTools(), messages: r.machine.Messages(), container: r.machine.Container(), step: s,
+	}
+	if forced := r.machine.Forced(); forced != nil {
+		state.dropChoice = forced == r.Params.forced() && !r.Params.KeepToolChoice
+	}
+	turn.iteration = r.machine.Iteration()
+	sent := len(state.messages)
+	if s.Kind == machine.Summarize {
+		state.messages = r.machine.WithPrompt(r.Params.AutoCompact.Client.prompt())
+	}
+	r.mu.Unlock()
+	if s.Kind == machine.Send {
+		turn.iteration++
+	}
+	req, err := newRequest(&r.Params, state)
+	if err != nil {
+		return nil, err
+	}
+	turn.request, turn.forced = req, r.Params.forced()
+	if dropped > 0 {
+		r.log.dropped(ctx, dropped)
+	}
+	req.attempt = func(before *http.Response) { r.log.attempt(ctx, turn.iteration, req.attempts, before) }
+	r.log.hide(ctx, req)
+	fresh := state.messages[min(r.logged, len(state.messages)):]
+	req.begin = func() { r.log.request(ctx, turn.iteration, req, streaming, fresh) }
+	r.logged = sent
+	return req, nil
+}
+
+// dropBreakpoints takes the oldest cache_control out of the history that are too many
+// beside those of the parameters, and returns how many.
+func (r *Runner) dropBreakpoints() int {
+	_ = r.system.set(r.Params.System) // newRequest has the error
+	r.mu.Lock()
+	breakpoints, tools := r.machine.Breakpoints(), r.machine.FirstTools()
+	r.mu.Unlock()
+	if breakpoints == 0 {
+		return 0
+	}
+	fixed := r.system.breakpoints + r.Params.breakpoints(tools)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.machine.DropBreakpoints(fixed + breakpoints - maxBreakpoints)
+}
+
+// maxBreakpoints is how many cache_control the API takes in a request.
+const maxBreakpoints = 4
+
+// request sends the history, and reads the reply, or the beginning of a stream.
+func (r *Runner) request(ctx context.Context, turn *Turn, s machine.Step, streaming bool) error {
+	req, err := r.prepare(ctx, s, turn, streaming)
+	if err != nil {
+		return err
+	}
+	if streaming {
+		return r.requestStream(ctx, req, turn)
+	}
+	raw, err := r.requestPlain(ctx, req)
+	switch {
+	case err == nil:
+		return turn.record(raw)
+	case req.attempts == 0 && r.isTooLong(req): // for the SDK to wait for it in one piece
+		if err = r.requestStream(ctx, req, turn); err == nil {
+			err = turn.finish()
+		}
+	}
+	return err
+}
+
+// isTooLong reports whether the SDK refuses to send a request without streaming, as
+// its reply may be that long.
+func (r *Runner) isTooLong(req *request) bool {
+	options := slices.Concat(r.service(req).Options, r.Params.RequestOptions)
+	_, err := anthropic.CalculateNonStreamingTimeout(int(req.params.MaxTokens), req.params.Model, options)
+	return err != nil
+}
+
+// service returns the caller's service, for one request.
+func (r *Runner) service(req *request) *anthropic.BetaMessageService {
+	service := *r.messages
+	service.Options = slices.Concat([]option.RequestOption{req.option()}, service.Options)
+	return &service
+}
+
+// summarize asks for a summary of the history and puts it in its place. If there is
+// none, the history stays.
+func (r *Runner) summarize(ctx context.Context, s machine.Step) (err error) {
+	turn := r.newTurn(ctx, s)
+	defer r.end(&err)
+	r.begin(s)
+	err = r.request(ctx, turn, s, false)
+	if err == nil {
+		err = r.takeSummary(ctx, turn)
+	}
+	if err != nil && turn.err == nil {
+		err = turn.fail(err)
+	}
+	return err
+}
+
+// takeSummary puts the summary in a reply in the place of the history.
+func (r *Runner) takeSummary(ctx context.Context, turn *Turn) error {
+	r.mu.Lock()
+	reply, err := r.read(turn.request, turn.summary)
+	if err == nil {
+		err = r.machine.Summarized(reply)
+	}
+	r.mu.Unlock()
+	if reply != nil {
+		r.log.reply(ctx, turn.iteration, reply, time.Since(turn.began), turn.request.response)
+	}
+	switch {
+	case errors.Is(err, machine.ErrNoSummary):
+		r.log.noSummary(ctx, err)
+		return nil
+	case err == nil:
+		r.logged = 0
+	}
+	return err
+}
+
+// read reads the reply to a request. It may be an error that came as a success. The
+// lock is held.
+func (r *Runner) read(req *request, raw []byte) (*history.Reply, error) {
+	reply, err := history.ReadReply(raw, r.machine.Taken)
+	if err != nil && stream.IsAPIError(raw) {
+		return nil, stream.APIError(req.response, raw)
+	}
+	return reply, publicError(err)
+}
+
+// requestPlain sends the request and returns the reply.
+func (r *Runner) requestPlain(ctx context.Context, req *request) ([]byte, error) {
+	var raw []byte
+	options := append(slices.Clip(r.Params.RequestOptions), option.WithResponseBodyInto(&raw))
+	if _, err := r.service(req).New(ctx, req.params, options...); err != nil {
+		return nil, req.describe(err)
+	}
+	return raw, nil
+}
+
+// requestStream sends the request and reads the stream up to its first event.
+func (r *Runner) requestStream(ctx context.Context, req *request, turn *Turn) error {
+	var response *http.Response
+	options := append(slices.Clip(r.Params.RequestOptions), option.WithResponseBodyInto(&response))
+	if err := r.service(req).NewStreaming(ctx, req.params, options...).Err(); err != nil {
+		return req.describe(err)
+	}
+	turn.stream = stream.NewReader(response)
+	first, err := turn.next()
+	if err != nil {
+		if turn.reply != nil || turn.summary != nil { // the server did not stream
+			return nil
+		}
+		return err
+	}
+	turn.first = first
+	if first.Type == stream.MessageStart && !turn.noBody {
+		return turn.UnmarshalJSON(first.Message)
+	}
+	return nil
+}
+
+// lastReply is a reply that is decoded when somebody looks at it.
+type lastReply struct {
+	raw     []byte
+	once    sync.Once // handlers may look at it
+	message *anthropic.BetaMessage
+}
+
+// get returns the message. What has the form of a reply can be decoded: members of a
+// type that the SDK does not expect are left out.
+func (l *lastReply) get() *anthropic.BetaMessage {
+	l.once.Do(func() {
+		if l.message == nil {
+			l.message = new(anthropic.BetaMessage)
+		}
+		*l.message = anthropic.BetaMessage{} // it may hold the beginning of a stream
+		_ = l.message.UnmarshalJSON(l.raw)
+	})
+	return l.message
+}
+
+// receive takes a complete reply into the history and completes its turn. It reports
+// whether the reply to a compaction has a summary.
+func (r *Runner) receive(turn *Turn, raw []byte) (reply *history.Reply, summary bool, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	reply, err = r.read(turn.request, raw)
+	if err != nil {
+		return nil, false, err
+	}
+	last := &lastReply{message: turn.BetaMessage, raw: reply.Raw}
+	if !turn.noBody {
+		last.get()
+	}
+	turn.reply = reply
+	if turn.kind == machine.Compact {
+		if summary = r.machine.Compacted(reply); summary {
+			r.last, r.logged = last, 0
+		}
+		return reply, summary, nil
+	}
+	r.machine.Received(reply, turn.forced)
+	turn.open = r.machine.TurnCalls(turn.iteration)
+	r.eager.prune()
+	r.last = last
+	return reply, false, nil
+}
+
+// parse parses the last reply, if its rule is to complete the run, into what its
+// schema points to. That may be code of the caller, so no lock is held.
+func (r *Runner) parse(rule history.Rule) {
+	r.output = nil
+	if rule.After == history.EndRun && rule.Outcome == history.OutcomeCompleted {
+		r.output = r.Params.parseOutput(r.last.get())
+	}
+}
+
+// takeOutputError returns what parsing the final reply of a run that ended in o failed
+// with, once.
+func (r *Runner) takeOutputError(o Outcome) error {
+	err := r.output
+	r.output = nil
+	if err == nil || o != OutcomeCompleted {
+		return nil
+	}
+	return fmt.Errorf("toolrunner: %w", err)
+}
+
+// replyError returns err as the caller reads it.
+func replyError(ctx context.Context, err error) error {
+	if ended := contextError(ctx); ended != nil {
+		return ended
+	}
+	var reply *ReplyError
+	var incomplete *IncompleteStreamError
+	if errors.As(err, &reply) || errors.As(err, &incomplete) || errors.Is(err, ErrTurnOver) {
+		return err
+	}
+	return fmt.Errorf("toolrunner: %w", err)
+}

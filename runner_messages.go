@@ -1,0 +1,218 @@
+package toolrunner
+
+import (
+	"fmt"
+
+	"github.com/anthropics/anthropic-sdk-go/v2"
+
+	"github.com/toolrunner/toolrunner/internal/history"
+)
+
+// Messages returns the history, the last reply included once it is complete, as
+// messages that a caller may change and keep: a deep copy. Follow-ups that wait for
+// the results of an open turn are not in it yet. When some calls of the last turn
+// have run and others have not, because the run was cancelled, it tells what is
+// known of each, so that a conversation that is continued from it runs none again.
+//
+// To save a run with what is open in it, take a [Runner.Snapshot]. To save a history
+// alone, encode the messages as JSON. To load it, wrap each one's JSON
+// in param.Override, which keeps it as it is: decoding it into the SDK's types
+// would round the numbers of inputs above 2^53.
+func (r *Runner) Messages() []anthropic.BetaMessageParam {
+	r.mu.Lock()
+	messages := r.machine.View()
+	r.mu.Unlock()
+	return history.Params(messages)
+}
+
+// AppendMessages adds messages after everything else in the conversation. It is
+// never a takeover: while a turn is open its reply and results go first, in any
+// case in the order that the API asks for. Messages that are added when the run
+// has ended begin the next one.
+//
+// A tool_result for a call of the open turn that has not started answers it in
+// place of its tool, which then does not run.
+//
+// It returns a *[HistoryError] for messages that the API would refuse; none of
+// them is then added. The messages are copied.
+func (r *Runner) AppendMessages(messages ...anthropic.BetaMessageParam) error {
+	drafts, err := history.EncodeAll(messages, nil)
+	if err != nil {
+		return publicError(err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return publicError(r.machine.Follow(drafts))
+}
+
+// SetMessages takes over: messages are the history from now on, exactly, and the
+// next request sends them. In a loop body it drops the turn, whose tools do not
+// run, and which counts for Params.MaxIterations; follow-ups that wait are
+// dropped as well. If messages end in calls, those are answered first; a call
+// that has run in the turn that is dropped keeps its result. Messages that were
+// taken from Messages and left as they are go out with the bytes that they had.
+//
+// It returns a *[HistoryError] for messages that the API would refuse, and an
+// error if there are none or while the history is compacted; nothing has then
+// changed.
+func (r *Runner) SetMessages(messages ...anthropic.BetaMessageParam) error {
+	turn := r.turn
+	lost := turn != nil && turn.isLost()
+	drafts, err := history.EncodeAll(messages, r.known(turn))
+	if err != nil {
+		return publicError(err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.machine.SetMessages(drafts, lost); err != nil {
+		return publicError(err)
+	}
+	r.logged = 0
+	if turn != nil {
+		turn.drop()
+	}
+	return nil
+}
+
+// known returns the bytes of the present messages, by the form in which [Runner.Messages]
+// has given them to the caller. What the loop body has made of results counts.
+func (r *Runner) known(turn *Turn) map[string][]byte {
+	view := func() []history.Message {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.machine.View()
+	}
+	before := view()
+	if turn == nil || len(turn.exposed) == 0 {
+		return history.Known(before, nil)
+	}
+	r.amend(turn)
+	return history.Known(before, view())
+}
+
+// CompactBeforeNextTurn has the API compact the history before the next turn:
+// once the open turn has its results, in a request of its own, before which a
+// paused turn is resumed. Its reply is handed to the loop body like any other,
+// does not count for Params.MaxIterations, and takes the place of the history
+// unless it has no summary. Before the first request it is the first one; after
+// the last turn, the run ends with it; a run that has reached Params.MaxIterations
+// drops it. If the request fails, it is not tried again.
+//
+// The zero config asks for a summary. The last call before the request counts;
+// one while the reply is being handled does nothing. Handlers may call it, and
+// other goroutines as long as nobody changes Params, which it reads. The API asks
+// for the beta
+// [anthropic.AnthropicBetaCompact2026_09_04]. It returns an error if
+// Params.ContextManagement has an edit that compacts, beside which the API does
+// not compact on demand.
+func (r *Runner) CompactBeforeNextTurn(config anthropic.BetaCompactionConfigUnionParam) error {
+	if err := checkCompactable(&r.Params.BetaMessageNewParams); err != nil {
+		return fmt.Errorf("toolrunner: %w", err)
+	}
+	encoded, err := encodedConfig(config)
+	if err != nil {
+		return prefixed(err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.machine.Schedule(encoded)
+	return nil
+}
+
+// LastMessage returns the last reply, or nil if there is none: one that was taken
+// over counts, one to a compaction only if it has a summary. It is the message that
+// its turn embeds.
+func (r *Runner) LastMessage() *anthropic.BetaMessage {
+	if r.last == nil {
+		return nil
+	}
+	return r.last.get()
+}
+
+// IterationCount returns how many replies the run has had, as Params.MaxIterations
+// counts them. A run that begins after another has ended for good counts from one.
+func (r *Runner) IterationCount() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.machine.Iteration()
+}
+
+// Outcome returns how the run stands or has ended. While a loop body has control
+// it is [OutcomeRunning], or, if the reply completes the run, was cut off or is a
+// refusal, how the run will end if the body adds nothing.
+func (r *Runner) Outcome() Outcome { return r.standing(r.outcome) }
+
+// standing returns the outcome of a run that is over but for its formal end, and
+// otherwise the one given.
+func (r *Runner) standing(o Outcome) Outcome {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if o == OutcomeRunning || o == OutcomeStopped {
+		return Outcome(r.machine.Standing(history.Outcome(o)))
+	}
+	return o
+}
+
+// Usage returns what the replies of the runner have cost so far.
+func (r *Runner) Usage() Usage {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return Usage(r.machine.Usage())
+}
+
+// AddTools gives the model more tools. Each runs at once, in place of an earlier
+// tool of its name, even for a call of the turn that is open. The model is told
+// with the next request, by a message: Params.Tools and what was sent as tools
+// stay as they are, and with them the cached prefix of the prompt. A request that
+// has a paused turn go on cannot hold that message; the one after it does. The API
+// asks for the beta [anthropic.AnthropicBetaInlineTools2026_09_15].
+//
+// It returns an error for a tool that is nil or has no legal name; none of the
+// tools is then added.
+func (r *Runner) AddTools(tools ...anthropic.BetaTool) error {
+	added, err := registerAll(tools)
+	if err != nil {
+		return prefixed(err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.machine.AddTools(added)
+	return nil
+}
+
+// AddToolParams is AddTools for definitions that the runner has nothing to run
+// for, such as those of server tools. They are sent as given. A tool of the
+// runner that has the name of one stops running.
+func (r *Runner) AddToolParams(tools ...anthropic.BetaToolUnionParam) error {
+	definitions := make([][]byte, len(tools))
+	for i, tool := range tools {
+		var err error
+		if definitions[i], err = encodeTool(tool); err != nil {
+			return fmt.Errorf("toolrunner: tools[%d]: %w", i, err)
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.machine.AddDefinitions(definitions)
+	return nil
+}
+
+// RemoveTools takes tools away from the model, by their names; a nil one has none. They stop running
+// at once, even for a call of the turn that is open, until they are added again.
+// The model is told with the next request.
+func (r *Runner) RemoveTools(tools ...anthropic.BetaTool) {
+	names := make([]string, 0, len(tools))
+	for _, tool := range tools {
+		if !isNil(tool) {
+			names = append(names, tool.Name())
+		}
+	}
+	r.RemoveToolsByNames(names...)
+}
+
+// RemoveToolsByNames is RemoveTools for a caller that has names.
+func (r *Runner) RemoveToolsByNames(names ...string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.machine.RemoveTools(names)
+}
