@@ -264,3 +264,17 @@ func TestLoopRunsTheCallsOfTheLastAllowedTurn(t *testing.T) {
 		t.Errorf("step with a higher limit = %d, want a request", s.kind)
 	}
 }
+
+// A call whose input was mended is answered with an error and never run (E55, E60).
+func TestCallsWithBadInputAreNotRun(t *testing.T) {
+	l := startLoop(t, [2]string{`{"type":"tool_use","id":"a","name":"pure","input":"{\"cut"},` + callB, "tool_use"})
+	s := l.step(limits{})
+	if len(s.calls) != 1 || s.calls[0].use.ID != "b" {
+		t.Fatalf("%d calls are to run, want b alone", len(s.calls))
+	}
+	l.answer(s.calls[0], TextResult("done").encode(s.calls[0].use), nil)
+	wantValidRequest(t, l)
+	if got := string(l.history.Last().Raw); !strings.Contains(got, `{\"cut`) || !strings.Contains(got, `"is_error":true`) {
+		t.Errorf("results = %s, want an error that quotes the input", got)
+	}
+}

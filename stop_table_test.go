@@ -1,15 +1,8 @@
 package toolrunner
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"maps"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -17,47 +10,26 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolrunner/toolrunner/internal/history"
+	"github.com/toolrunner/toolrunner/internal/sdktest"
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
-// stopReasons says for each stop reason of the SDK what follows it (E1 to E11).
-var stopReasons = map[anthropic.BetaStopReason]struct {
-	after   history.After
-	outcome Outcome
-}{
-	anthropic.BetaStopReasonToolUse:                    {history.RunCalls, OutcomeCompleted},
-	anthropic.BetaStopReasonPauseTurn:                  {history.ResumeRun, OutcomeCompleted},
-	anthropic.BetaStopReasonCompaction:                 {history.ResumeRun, OutcomeCompleted},
-	anthropic.BetaStopReasonEndTurn:                    {history.EndRun, OutcomeCompleted},
-	anthropic.BetaStopReasonStopSequence:               {history.EndRun, OutcomeCompleted},
-	anthropic.BetaStopReasonMaxTokens:                  {history.EndRun, OutcomeTruncated},
-	anthropic.BetaStopReasonModelContextWindowExceeded: {history.EndRun, OutcomeTruncated},
-	anthropic.BetaStopReasonRefusal:                    {history.EndRun, OutcomeRefused},
-}
-
-func TestRuleForPlacesEachStopReason(t *testing.T) {
-	check := func(reason anthropic.BetaStopReason, after history.After, outcome Outcome) {
-		if got := history.RuleFor(reason); got.After != after || Outcome(got.Outcome) != outcome || got.Unrun == "" {
-			t.Errorf("ruleFor(%q) = %+v, want %d, %v and a reason for the model", reason, got, after, outcome)
-		}
-	}
-	for reason, want := range stopReasons {
-		check(reason, want.after, want.outcome)
-	}
-	check("", history.EndRun, OutcomeCompleted)              // E12
-	check("something_new", history.EndRun, OutcomeCompleted) // E11
-	check("TOOL_USE", history.EndRun, OutcomeCompleted)
-}
-
 // E1 to E12: what the loop does after a reply with a call and each stop reason.
 func TestLoopFollowsTheStopReason(t *testing.T) {
-	for reason, want := range stopReasons {
+	for reason, want := range map[anthropic.BetaStopReason]step{
+		anthropic.BetaStopReasonToolUse:                    {kind: stepRun},
+		anthropic.BetaStopReasonPauseTurn:                  {kind: stepSend},
+		anthropic.BetaStopReasonCompaction:                 {kind: stepSend},
+		anthropic.BetaStopReasonEndTurn:                    {kind: stepEnd, outcome: OutcomeCompleted},
+		anthropic.BetaStopReasonStopSequence:               {kind: stepEnd, outcome: OutcomeCompleted},
+		anthropic.BetaStopReasonMaxTokens:                  {kind: stepEnd, outcome: OutcomeTruncated},
+		anthropic.BetaStopReasonModelContextWindowExceeded: {kind: stepEnd, outcome: OutcomeTruncated},
+		anthropic.BetaStopReasonRefusal:                    {kind: stepEnd, outcome: OutcomeRefused},
+	} {
 		t.Run(string(reason), func(t *testing.T) {
 			l := startLoop(t, [2]string{`{"type":"text","text":"so"},` + callA, string(reason)})
-			got := l.step(limits{})
-			kind := map[history.After]stepKind{history.RunCalls: stepRun, history.ResumeRun: stepSend, history.EndRun: stepEnd}[want.after]
-			if got.kind != kind || got.kind == stepEnd && got.outcome != want.outcome {
-				t.Errorf("step = %d (%v), want %d (%v)", got.kind, got.outcome, kind, want.outcome)
+			if got := l.step(limits{}); got.kind != want.kind || got.outcome != want.outcome {
+				t.Errorf("step = %d (%v), want %d (%v)", got.kind, got.outcome, want.kind, want.outcome)
 			}
 		})
 	}
@@ -104,41 +76,6 @@ func TestOutcomeStringsAreDistinct(t *testing.T) {
 	}
 }
 
-// blockKinds says for each content block of the SDK what it is to the loop.
-var blockKinds = map[string]string{
-	"text": "", "thinking": "", "redacted_thinking": "", "container_upload": "", "compaction": "", "mcp_tool_listing": "",
-	"fallback": "seam",
-	"tool_use": "call", "server_tool_use": "server call", "mcp_tool_use": "server call",
-	"web_search_tool_result": "server result", "web_fetch_tool_result": "server result", "advisor_tool_result": "server result",
-	"code_execution_tool_result": "server result", "bash_code_execution_tool_result": "server result",
-	"text_editor_code_execution_tool_result": "server result", "tool_search_tool_result": "server result",
-	"mcp_tool_result": "server result",
-}
-
-func TestBlocksAreToldApart(t *testing.T) {
-	for kind, want := range blockKinds {
-		raw := `{"type":"` + kind + `","id":"x"}`
-		if strings.HasSuffix(kind, "_result") {
-			raw = `{"type":"` + kind + `","tool_use_id":"x"}`
-		}
-		b, err := history.ParseBlock([]byte(raw))
-		got := ""
-		switch {
-		case b.Kind == history.TypeFallback:
-			got = "seam"
-		case b.Kind == history.TypeToolUse:
-			got = "call"
-		case b.IsServerUse():
-			got = "server call"
-		case b.IsServerResult():
-			got = "server result"
-		}
-		if err != nil || got != want {
-			t.Errorf("%s is %q to the loop (%v), want %q", kind, got, err, want)
-		}
-	}
-}
-
 var (
 	streamEvents = []string{eventMessageStart, eventBlockStart, eventBlockDelta, eventBlockStop, eventMessageDelta, eventMessageStop}
 	streamDeltas = map[string]string{ // with the block that each grows
@@ -157,97 +94,13 @@ func TestAccumulatorKnowsEachDelta(t *testing.T) {
 	}
 }
 
-// When the SDK learns a new stop reason, block, event or delta, the tables above
-// need a row, and the loop or the accumulator perhaps a rule (E15).
-func TestTablesNameEverythingTheSDKKnows(t *testing.T) {
-	file := parseSDK(t, "betamessage.go")
-	reasons := slices.Collect(maps.Keys(stopReasons))
-	for _, tt := range []struct {
-		name string
-		got  []string
-		want []string
-	}{
-		{"BetaStopReason", constants(file, "BetaStopReason"), sortedStrings(reasons)},
-		{"BetaContentBlockUnion", variants(file, "BetaContentBlockUnion"), slices.Sorted(maps.Keys(blockKinds))},
-		{"BetaRawMessageStreamEventUnion", variants(file, "BetaRawMessageStreamEventUnion"), slices.Sorted(slices.Values(streamEvents))},
-		{"BetaRawContentBlockDeltaUnion", variants(file, "BetaRawContentBlockDeltaUnion"), slices.Sorted(maps.Keys(streamDeltas))},
-	} {
-		if diff := cmp.Diff(tt.want, tt.got); diff != "" {
-			t.Errorf("%s of the SDK is not what our table has (-table +SDK):\n%s", tt.name, diff)
-		}
+// When the SDK learns a new event or delta, the tables above need a row, and the
+// accumulator perhaps a rule (E15).
+func TestTablesNameEveryEventAndDeltaOfTheSDK(t *testing.T) {
+	if diff := cmp.Diff(sdktest.Variants(t, "BetaRawMessageStreamEventUnion"), slices.Sorted(slices.Values(streamEvents))); diff != "" {
+		t.Errorf("the events of the SDK are not those of our table (-SDK +table):\n%s", diff)
 	}
-}
-
-func sortedStrings[S ~string](values []S) []string {
-	all := make([]string, len(values))
-	for i, v := range values {
-		all[i] = string(v)
+	if diff := cmp.Diff(sdktest.Variants(t, "BetaRawContentBlockDeltaUnion"), slices.Sorted(maps.Keys(streamDeltas))); diff != "" {
+		t.Errorf("the deltas of the SDK are not those of our table (-SDK +table):\n%s", diff)
 	}
-	slices.Sort(all)
-	return all
-}
-
-// parseSDK parses a file of the SDK that the tests are built with.
-func parseSDK(t *testing.T, name string) *ast.File {
-	t.Helper()
-	list := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/anthropics/anthropic-sdk-go/v2")
-	list.Env = append(os.Environ(), "GOPROXY=off")
-	dir, err := list.Output()
-	if err != nil || len(strings.TrimSpace(string(dir))) == 0 {
-		t.Skipf("the SDK's source cannot be found: %v", err)
-	}
-	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(strings.TrimSpace(string(dir)), name), nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return file
-}
-
-// constants returns the values of the constants of a string type, sorted.
-func constants(file *ast.File, typeName string) []string {
-	var values []string
-	ast.Inspect(file, func(n ast.Node) bool {
-		if spec, ok := n.(*ast.ValueSpec); ok {
-			if name, ok := spec.Type.(*ast.Ident); ok && name.Name == typeName {
-				values = append(values, literals(spec.Values)...)
-			}
-		}
-		return true
-	})
-	slices.Sort(values)
-	return values
-}
-
-// variants returns the types that a union's AsAny tells apart, sorted.
-func variants(file *ast.File, union string) []string {
-	var values []string
-	for _, decl := range file.Decls {
-		f, ok := decl.(*ast.FuncDecl)
-		if !ok || f.Name.Name != "AsAny" || f.Recv == nil {
-			continue
-		}
-		if receiver, ok := f.Recv.List[0].Type.(*ast.Ident); !ok || receiver.Name != union {
-			continue
-		}
-		ast.Inspect(f, func(n ast.Node) bool {
-			if clause, ok := n.(*ast.CaseClause); ok {
-				values = append(values, literals(clause.List)...)
-			}
-			return true
-		})
-	}
-	slices.Sort(values)
-	return values
-}
-
-func literals(exprs []ast.Expr) []string {
-	var values []string
-	for _, e := range exprs {
-		if lit, ok := e.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-			if value, err := strconv.Unquote(lit.Value); err == nil {
-				values = append(values, value)
-			}
-		}
-	}
-	return values
 }

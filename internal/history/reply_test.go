@@ -1,12 +1,10 @@
-package toolrunner
+package history
 
 import (
 	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
-
-	"github.com/toolrunner/toolrunner/internal/history"
 )
 
 // E56, E88, E89, E90, E96, E97: a reply that the API takes back stays as it came.
@@ -35,9 +33,9 @@ func TestReadReplyKeepsTheBytesOfTheContent(t *testing.T) {
 	}
 }
 
-func readTestReply(t *testing.T, content string, taken ...string) *history.Reply {
+func readTestReply(t *testing.T, content string, taken ...string) *Reply {
 	t.Helper()
-	r, err := history.ReadReply([]byte(`{"id":"msg","role":"assistant","content":`+content+`,"stop_reason":"tool_use","usage":{"input_tokens":1}}`), func(id string) bool {
+	r, err := ReadReply([]byte(`{"id":"msg","role":"assistant","content":`+content+`,"stop_reason":"tool_use","usage":{"input_tokens":1}}`), func(id string) bool {
 		return strings.Contains(strings.Join(taken, " "), id)
 	})
 	if err != nil {
@@ -79,7 +77,7 @@ func TestReadReplyMendsWhatTheAPIWouldNotTakeBack(t *testing.T) {
 				t.Errorf("content = %s, want %s", got, tt.want)
 			}
 			for id, input := range tt.invalid {
-				if got, want := string(r.Failed[id]), string(ErrorResult(history.InvalidInput(input)).encode(history.Use{ID: id})); got != want {
+				if got, want := string(r.Failed[id]), string(ResultBlock(Use{ID: id}, InvalidInput(input), true)); got != want {
 					t.Errorf("result of %s = %s, want %s", id, got, want)
 				}
 			}
@@ -96,7 +94,7 @@ func TestReadReplyMendsWhatTheAPIWouldNotTakeBack(t *testing.T) {
 	}
 }
 
-// B018, E98: a reply that says nothing stays out of the history.
+// B018, E98: a reply that says nothing stays out of the
 func TestReadReplyNoticesWhatSaysNothing(t *testing.T) {
 	for content, want := range map[string]bool{
 		`[]`:                          true,
@@ -122,25 +120,11 @@ func TestReadReplyRefusesWhatIsNoReply(t *testing.T) {
 		"an error that looks like a reply": `{"type":"error","error":{"type":"overloaded_error","message":"x"}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := history.ReadReply([]byte(body), func(string) bool { return false })
-			var refused *history.ReplyError
+			_, err := ReadReply([]byte(body), func(string) bool { return false })
+			var refused *ReplyError
 			if !errors.As(err, &refused) || string(refused.Body) != body {
 				t.Errorf("error = %v, want a *ReplyError with the body", err)
 			}
 		})
-	}
-}
-
-// A call whose input was mended is answered with an error and never run (E55, E60).
-func TestCallsWithBadInputAreNotRun(t *testing.T) {
-	l := startLoop(t, [2]string{`{"type":"tool_use","id":"a","name":"pure","input":"{\"cut"},` + callB, "tool_use"})
-	s := l.step(limits{})
-	if len(s.calls) != 1 || s.calls[0].use.ID != "b" {
-		t.Fatalf("%d calls are to run, want b alone", len(s.calls))
-	}
-	l.answer(s.calls[0], TextResult("done").encode(s.calls[0].use), nil)
-	wantValidRequest(t, l)
-	if got := string(l.history.Last().Raw); !strings.Contains(got, `{\"cut`) || !strings.Contains(got, `"is_error":true`) {
-		t.Errorf("results = %s, want an error that quotes the input", got)
 	}
 }

@@ -1,4 +1,4 @@
-package toolrunner
+package history
 
 import (
 	"bytes"
@@ -10,7 +10,6 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/toolrunner/toolrunner/internal/history"
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
@@ -48,7 +47,7 @@ var assistantBlocks = map[string]string{
 func TestBlocksSurviveRoundTrips(t *testing.T) {
 	for name, raw := range assistantBlocks {
 		t.Run(name, func(t *testing.T) {
-			roundTrip(t, history.RoleAssistant, raw)
+			roundTrip(t, RoleAssistant, raw)
 		})
 	}
 	for name, raw := range map[string]string{
@@ -61,7 +60,7 @@ func TestBlocksSurviveRoundTrips(t *testing.T) {
 		"unknown":          `{"type":"hologram","depth":3}`,
 	} {
 		t.Run("user "+name, func(t *testing.T) {
-			roundTrip(t, history.RoleUser, raw)
+			roundTrip(t, RoleUser, raw)
 		})
 	}
 }
@@ -69,7 +68,7 @@ func TestBlocksSurviveRoundTrips(t *testing.T) {
 // roundTrip takes a message of a block to the SDK's form and back, three times.
 func roundTrip(t *testing.T, role, raw string) {
 	t.Helper()
-	first := history.JoinMessage(role, [][]byte{[]byte(raw)})
+	first := JoinMessage(role, [][]byte{[]byte(raw)})
 	m := first
 	for range 3 {
 		p := m.Param()
@@ -77,26 +76,26 @@ func roundTrip(t *testing.T, role, raw string) {
 		if err != nil || !wire.Same(encoded, first.Raw) {
 			t.Fatalf("the SDK encodes it as %s (%v), want %s", encoded, err, first.Raw)
 		}
-		back, err := history.EncodeParam(p)
+		back, err := EncodeParam(p)
 		if err != nil || !wire.Same(back, first.Raw) {
 			t.Fatalf("it comes back as %s (%v), want %s", back, err, first.Raw)
 		}
-		again, _, err := history.ReadMessage(back)
-		if err != nil && role == history.RoleAssistant {
+		again, _, err := ReadMessage(back)
+		if err != nil && role == RoleAssistant {
 			t.Fatal(err)
 		}
 		m = again.Message
 	}
 }
 
-// B053: ToParam of a turn gives the bytes of the reply.
-func TestToParamKeepsTheBytesOfEachBlock(t *testing.T) {
+// B053: what ToParam of a turn is made of has the bytes of the reply.
+func TestRawBlocksKeepTheirBytes(t *testing.T) {
 	for name, raw := range assistantBlocks {
 		r := readTestReply(t, `[`+raw+`]`)
-		p := (&Turn{reply: r, over: true}).ToParam()
-		got, err := history.EncodeParam(p)
+		p := anthropic.BetaMessageParam{OfAssistant: &anthropic.BetaAssistantMessageParam{Content: r.Message.RawBlocks()}}
+		got, err := EncodeParam(p)
 		if want := `{"role":"assistant","content":[` + raw + `]}`; err != nil || string(got) != want {
-			t.Errorf("%s: ToParam gives %s (%v), want %s", name, got, err, want)
+			t.Errorf("%s: it is encoded as %s (%v), want %s", name, got, err, want)
 		}
 	}
 }
@@ -114,17 +113,14 @@ func TestThereIsASampleOfEachBlock(t *testing.T) {
 // B013: a history that was saved with encoding/json and read again is the same,
 // with string content too.
 func TestSavedMessagesCanBeReadBack(t *testing.T) {
-	l, err := newLoop(fuzzTools(), rawMessages(
+	h := historyOf(t,
 		`{"role":"user","content":"hello"}`,
 		`{"role":"assistant","content":[{"type":"thinking","thinking":"","signature":"c2ln+/=<"},`+callA+`]}`,
 		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"42"},{"type":"text","text":"go on"}]}`,
 		`{"role":"assistant","content":"fine"}`,
 		`{"role":"user","content":"and"}`,
-	))
-	if err != nil {
-		t.Fatal(err)
-	}
-	saved, err := json.Marshal(history.Params(l.view()))
+	)
+	saved, err := json.Marshal(Params(h.Messages))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,20 +128,20 @@ func TestSavedMessagesCanBeReadBack(t *testing.T) {
 	if err := json.Unmarshal(saved, &read); err != nil {
 		t.Fatal(err)
 	}
-	again, err := newLoop(fuzzTools(), read)
-	if err != nil {
+	var again History
+	if err := again.AppendAll(read, nil); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(blocksOf(t, l), blocksOf(t, again)); diff != "" {
+	if diff := cmp.Diff(valuesOf(t, h), valuesOf(t, &again)); diff != "" {
 		t.Errorf("messages after saving and reading (-before +after):\n%s", diff)
 	}
 }
 
-// blocksOf returns the messages as values, string content as a text block.
-func blocksOf(t *testing.T, l *loop) [][]any {
+// valuesOf returns the messages as values, string content as a text block.
+func valuesOf(t *testing.T, h *History) [][]any {
 	t.Helper()
 	var all [][]any
-	for _, m := range l.history.Messages {
+	for _, m := range h.Messages {
 		blocks, err := m.Blocks()
 		if err != nil {
 			t.Fatal(err)
@@ -153,9 +149,9 @@ func blocksOf(t *testing.T, l *loop) [][]any {
 		values := []any{m.Role}
 		for _, b := range blocks {
 			var v any
-			d := json.NewDecoder(bytes.NewReader(b.Raw))
-			d.UseNumber()
-			if err := d.Decode(&v); err != nil {
+			decoder := json.NewDecoder(bytes.NewReader(b.Raw))
+			decoder.UseNumber()
+			if err := decoder.Decode(&v); err != nil {
 				t.Fatal(err)
 			}
 			if o, ok := v.(map[string]any); ok {
@@ -177,13 +173,13 @@ func TestEncodeMessageKeepsRawBytes(t *testing.T) {
 		`{"role":"assistant","content":[{"signature":"<\u003c","type":"thinking","thinking":""}],"extra":1}`,
 		` {"content" : "x" , "role":"user"} `,
 	} {
-		m, ok, err := history.EncodeMessage(rawMessage(raw))
+		m, ok, err := EncodeMessage(rawMessage(raw))
 		if err != nil || !ok || string(m.Raw) != raw {
 			t.Errorf("%s is encoded as %s (%v, %v)", raw, m.Raw, ok, err)
 		}
 	}
-	typed := anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("<x>"), history.RawBlock([]byte(`{"type":"hologram", "d":"<"}`)))
-	m, _, err := history.EncodeMessage(typed)
+	typed := anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("<x>"), rawBlock([]byte(`{"type":"hologram", "d":"<"}`)))
+	m, _, err := EncodeMessage(typed)
 	want, sdkErr := typed.MarshalJSON()
 	if err != nil || sdkErr != nil || !wire.Same(m.Raw, want) {
 		t.Errorf("message = %s (%v), want %s (%v)", m.Raw, err, want, sdkErr)
