@@ -104,3 +104,17 @@ func TestTablesNameEveryEventAndDeltaOfTheSDK(t *testing.T) {
 		t.Errorf("the deltas of the SDK are not those of our table (-SDK +table):\n%s", diff)
 	}
 }
+
+// The rules of stop reasons speak of outcomes in numbers of their own.
+func TestOutcomesOfTheHistoryAreThePublicOnes(t *testing.T) {
+	for public, own := range map[Outcome]history.Outcome{
+		OutcomeRunning: history.OutcomeRunning, OutcomeCompleted: history.OutcomeCompleted,
+		OutcomeMaxIterations: history.OutcomeMaxIterations, OutcomeLimitReached: history.OutcomeLimitReached,
+		OutcomeTruncated: history.OutcomeTruncated, OutcomeRefused: history.OutcomeRefused,
+		OutcomeStopped: history.OutcomeStopped, OutcomeSuspended: history.OutcomeSuspended, OutcomeFailed: history.OutcomeFailed,
+	} {
+		if Outcome(own) != public {
+			t.Errorf("the history's outcome %d is %v here, want %v", own, Outcome(own), public)
+		}
+	}
+}

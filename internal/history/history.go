@@ -1,3 +1,8 @@
+// Package history holds the messages of a conversation, each encoded once. Their
+// bytes are what is sent, saved and compared.
+//
+// It encodes the messages of the caller, reads the replies of the API, and refuses
+// what the API would refuse. It knows neither the loop nor the public types.
 package history
 
 import (
@@ -10,9 +15,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2"
 )
 
-// Messages reach the history and are encoded, once; their bytes leave it with
-// each request.
-
+// ErrNoMessages reports a takeover that leaves the history empty.
 var ErrNoMessages = errors.New("toolrunner: a takeover leaves no messages; give at least one")
 
 // History is the list of messages, and what keeps it one that the API accepts:

@@ -12,7 +12,7 @@ import (
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
-// Messages cross here between the SDK's values and their encoded form.
+// This file converts messages between the SDK's values and their encoded form.
 
 // EncodeMessage encodes a message from the caller. Blocks that were made of raw
 // JSON keep their bytes. See readMessage for what it reports.

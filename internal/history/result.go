@@ -7,7 +7,8 @@ import (
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
-// ResultBlock returns the tool_result of one text block that answers use.
+// ResultBlock returns the tool_result of one text block that answers use, as the
+// SDK encodes it. The text must not be empty.
 func ResultBlock(use Use, text string, failed bool) []byte {
 	out := make([]byte, 0, 128+len(text)+len(text)/8) // for escapes
 	out = append(out, `{"type":"tool_result","tool_use_id":`...)
@@ -23,7 +24,7 @@ func ResultBlock(use Use, text string, failed bool) []byte {
 	return append(out, '}')
 }
 
-// InvalidInput is the text for a call whose input is no JSON object. Such a
+// InvalidInput is what the model reads of a call whose input is not a JSON object. Such a
 // call is never run.
 func InvalidInput(input string) string {
 	const most = 500
@@ -33,7 +34,7 @@ func InvalidInput(input string) string {
 	return "Error: the input of this call is not a JSON object, so it was not run. It reads: " + input
 }
 
-// NotFound is the text for a call of a tool that is not there.
+// NotFound is what the model reads of a call whose tool does not exist.
 func NotFound(use Use) string {
 	if use.Toolset != "" {
 		return fmt.Sprintf("Error: Toolset '%s' member '%s' not found", use.Toolset, use.Name)
