@@ -31,8 +31,13 @@ func FuzzResult(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := result.encode(history.Use{ID: id, Toolset: toolset}); !wire.Same(got, want) {
+		use := history.Use{ID: id, Toolset: toolset}
+		got := result.encode(use)
+		if !wire.Same(got, want) {
 			t.Errorf("encode() = %s\nthe SDK has %s", got, want)
+		}
+		if block := history.ResultBlock(use, text, failed); string(block) != string(got) {
+			t.Errorf("ResultBlock() = %s\nencode() = %s", block, got)
 		}
 	})
 }

@@ -1,7 +1,6 @@
 package toolrunner
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -88,10 +87,7 @@ func (t *Turn) ToParam() anthropic.BetaMessageParam {
 	t.read()
 	p := &anthropic.BetaAssistantMessageParam{Content: []anthropic.BetaContentBlockParamUnion{}}
 	if t.reply != nil {
-		blocks, _ := t.reply.Message.Blocks() // they were read before
-		for _, b := range blocks {
-			p.Content = append(p.Content, history.RawBlock(bytes.Clone(b.Raw)))
-		}
+		p.Content = t.reply.Message.RawBlocks()
 	}
 	return anthropic.BetaMessageParam{OfAssistant: p}
 }

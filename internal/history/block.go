@@ -10,8 +10,8 @@ import (
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
-// Encoded content blocks reach this file; what the loop must know of them leaves
-// it. A block that it does not know passes through.
+// This file reads what the loop needs to know of an encoded content block. Blocks
+// of unknown types pass through as they are.
 
 // Types of content blocks that mean something to the loop.
 const (
@@ -38,7 +38,7 @@ type Block struct {
 	Changes   []Change
 }
 
-// Use names a call of a client tool.
+// Use is a call of a client tool, as the model wrote it.
 type Use struct {
 	ID, Name, Toolset string
 	Input             []byte
@@ -53,12 +53,13 @@ func (u Use) Written() []byte {
 	return u.Input
 }
 
-// Change is what a block of a system message does to a name.
+// Change adds a client tool to those that can be called, or removes it.
 type Change struct {
 	Name string
 	Add  bool
 }
 
+// Use returns the call that b makes.
 func (b *Block) Use() Use {
 	id, _ := wire.Unquote(b.id)
 	return Use{ID: id, Name: b.name, Toolset: b.toolset, Input: b.input, Raw: b.Raw}

@@ -6,8 +6,8 @@ import (
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
-// Cache breakpoints of the messages reach this file, and leave it at most as
-// many as a request may have.
+// This file counts the cache breakpoints of messages and removes those beyond what a
+// request may have.
 
 // MaxBreakpoints is how many cache_control the API takes in one request.
 const MaxBreakpoints = 4

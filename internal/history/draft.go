@@ -8,9 +8,10 @@ import (
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
-// An encoded message reaches this file; what a history has to know of it leaves it
-// with it.
+// This file reads an encoded message, and collects what the history needs to know
+// of it.
 
+// The roles of messages.
 const (
 	RoleUser      = "user"
 	RoleAssistant = "assistant"
@@ -26,8 +27,8 @@ type Message struct {
 	Hanging     bool  // it ends with a server tool use that has no result yet
 }
 
-// Draft is a message that is to go into a history, and what the history has to know
-// of it then.
+// Draft is a message on its way into a history, with what the history needs to know
+// when it is added.
 type Draft struct {
 	Message
 	Uses     []string // ids of all tool uses in it, the server's included
@@ -66,6 +67,7 @@ func JoinMessage(role string, raws [][]byte) Message {
 	return Message{Role: role, Raw: out}
 }
 
+// RawsOf returns the bytes of blocks.
 func RawsOf(blocks []Block) [][]byte {
 	raws := make([][]byte, len(blocks))
 	for i, b := range blocks {

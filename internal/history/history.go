@@ -1,3 +1,8 @@
+// Package history holds the messages of a conversation, each encoded once. Their
+// bytes are what is sent, saved and compared.
+//
+// It encodes the messages of the caller, reads the replies of the API, and refuses
+// what the API would refuse. It knows neither the loop nor the public types.
 package history
 
 import (
@@ -8,8 +13,6 @@ import (
 	"slices"
 )
 
-// Messages reach the history and are encoded, once; their bytes leave it with
-// each request.
 
 // History is the list of messages, and what keeps it one that the API accepts:
 //

@@ -12,7 +12,7 @@ import (
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
-// Messages cross here between the SDK's values and their encoded form.
+// This file converts messages between the SDK's values and their encoded form.
 
 // EncodeMessage encodes a message from the caller. Blocks that were made of raw
 // JSON keep their bytes. See readMessage for what it reports.
@@ -106,6 +106,17 @@ func (m *Message) paramBlocks() []anthropic.BetaContentBlockParamUnion {
 	return params
 }
 
+// RawBlocks returns the blocks of a message as raw JSON, just as they are. They
+// share nothing with it.
+func (m *Message) RawBlocks() []anthropic.BetaContentBlockParamUnion {
+	blocks, _ := m.Blocks() // they were read before
+	params := make([]anthropic.BetaContentBlockParamUnion, len(blocks))
+	for i, b := range blocks {
+		params[i] = rawBlock(bytes.Clone(b.Raw))
+	}
+	return params
+}
+
 func (b *Block) param() anthropic.BetaContentBlockParamUnion {
 	var p anthropic.BetaContentBlockParamUnion
 	if err := p.UnmarshalJSON(b.Raw); err == nil {
@@ -116,10 +127,10 @@ func (b *Block) param() anthropic.BetaContentBlockParamUnion {
 			return p
 		}
 	}
-	return RawBlock(bytes.Clone(b.Raw))
+	return rawBlock(bytes.Clone(b.Raw))
 }
 
-// RawBlock returns a block of raw JSON.
-func RawBlock(raw []byte) anthropic.BetaContentBlockParamUnion {
+// rawBlock returns a block of raw JSON.
+func rawBlock(raw []byte) anthropic.BetaContentBlockParamUnion {
 	return param.Override[anthropic.BetaContentBlockParamUnion](json.RawMessage(raw))
 }

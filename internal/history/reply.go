@@ -9,8 +9,8 @@ import (
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
-// A reply as JSON reaches this file, whether it came at once or was put together
-// from a stream; what the history and the loop need of it leaves it.
+// This file reads a complete reply, plain or accumulated from a stream, and repairs
+// what the API would not take back.
 
 // Reply is a complete reply.
 type Reply struct {

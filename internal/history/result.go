@@ -27,7 +27,7 @@ func ResultBlock(use Use, text string, failed bool, more ...string) []byte {
 	return append(out, '}')
 }
 
-// InvalidInput is the text for a call whose input is no JSON object. Such a
+// InvalidInput is what the model reads of a call whose input is not a JSON object. Such a
 // call is never run.
 func InvalidInput(input string) string {
 	const most = 500
@@ -37,7 +37,7 @@ func InvalidInput(input string) string {
 	return "Error: the input of this call is not a JSON object, so it was not run. It reads: " + input
 }
 
-// NotFound is the text for a call of a tool that is not there.
+// NotFound is what the model reads of a call whose tool does not exist.
 func NotFound(use Use) string {
 	if use.Toolset != "" {
 		return fmt.Sprintf("Error: Toolset '%s' member '%s' not found", use.Toolset, use.Name)
