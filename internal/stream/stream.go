@@ -89,7 +89,8 @@ func (r *Reader) readWhole() (name, data []byte, err error) {
 	return nil, nil, io.EOF
 }
 
-// Next returns the next event, without pings. The event is valid until the next
+// Next returns the next event. It skips pings, and events of an unknown type that
+// it cannot read. The event is valid until the next
 // call; see Keep. When the message is complete and the stream has ended, the error
 // is io.EOF. Any other error means that there is no message: a *[FormatError], an
 // *[IncompleteError], an error of the API, or [ErrAbandoned].
@@ -114,9 +115,9 @@ func (r *Reader) Next() (*Event, error) {
 		}
 		e := &r.event
 		switch err := e.read(name, data); {
-		case err != nil:
+		case err != nil && e.mustBeRead():
 			return nil, r.end(badEvent(data, err))
-		case e.Type == ping:
+		case err != nil || e.Type == ping:
 			continue
 		case e.Type == errorEvent || e.Type == "" && IsAPIError(data):
 			return nil, r.end(APIError(r.response, data))
