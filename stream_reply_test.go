@@ -2,6 +2,7 @@ package toolrunner_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -26,8 +27,6 @@ func TestInputThatIsNoObjectNeverRuns(t *testing.T) {
 		{`"{}"`},
 		{`{} {}`},
 		{`{"a":1}}`},
-		{` `},
-		{"\n"},
 		{`{"a":1}`, `{"a":1}`},
 		{`{"a":"` + "\n" + `"}`},
 		{`{'a':1}`},
@@ -60,6 +59,28 @@ func TestInputThatIsNoObjectNeverRuns(t *testing.T) {
 			}
 			if !result.IsError || len(result.Content) != 1 || !strings.Contains(result.Content[0].Text, strings.Join(parts, "")) {
 				t.Errorf("the result = %+v, want an error that quotes %q", result, parts)
+			}
+		})
+	}
+}
+
+// A call without arguments may be streamed as white space: it runs with {} (W10).
+func TestStreamedWhiteSpaceIsAnEmptyInput(t *testing.T) {
+	for _, parts := range [][]string{{" "}, {"  "}, {"\n"}, {" \t", "\r\n"}, {"", " ", ""}} {
+		t.Run(fmt.Sprintf("%q", parts), func(t *testing.T) {
+			events := []string{evStart, evCall}
+			for _, p := range parts {
+				events = append(events, evInput(0, p))
+			}
+			r := newTaped(t, frames(append(events, evEnd0, evCalled, evStop)...))
+			if turns, err := drain(r.Runner); err != nil || turns != 2 {
+				t.Errorf("%d turns and the error %v, want 2 and none", turns, err)
+			}
+			if diff := cmp.Diff([]string{"{}"}, r.inputs); diff != "" {
+				t.Errorf("inputs of the tool (-want +got):\n%s", diff)
+			}
+			if got, want := sentReply(t, r, 1), `[{"type":"tool_use","id":"toolu_1","name":"act","input":{}}]`; got != want {
+				t.Errorf("the reply is sent back as %s, want %s", got, want)
 			}
 		})
 	}
