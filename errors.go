@@ -74,7 +74,7 @@ func (e *ReplyError) Unwrap() error { return e.Err }
 type IncompleteStreamError struct {
 	Events int    // events that had come
 	Last   string // type of the last one; empty if none had
-	Err    error  // what reading failed with; io.ErrUnexpectedEOF for a plain end
+	Err    error  // what reading failed with; wraps io.ErrUnexpectedEOF for a plain end, and quotes a body without events
 }
 
 // Error says how far the stream came.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"os"
@@ -81,6 +82,9 @@ func (l recorder) errorText(ctx context.Context, err error) string {
 		}
 		if reply := (*ReplyError)(nil); errors.As(err, &reply) {
 			return excerpt((&ReplyError{Reason: reply.Reason, Err: reply.Err}).Error())
+		}
+		if incomplete := (*IncompleteStreamError)(nil); errors.As(err, &incomplete) && errors.Is(incomplete.Err, io.ErrUnexpectedEOF) {
+			return excerpt((&IncompleteStreamError{Events: incomplete.Events, Last: incomplete.Last, Err: io.ErrUnexpectedEOF}).Error())
 		}
 	}
 	return excerpt(textOf(err))

@@ -2,6 +2,9 @@ package toolrunner_test
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -26,8 +29,6 @@ func TestInputThatIsNoObjectNeverRuns(t *testing.T) {
 		{`"{}"`},
 		{`{} {}`},
 		{`{"a":1}}`},
-		{` `},
-		{"\n"},
 		{`{"a":1}`, `{"a":1}`},
 		{`{"a":"` + "\n" + `"}`},
 		{`{'a':1}`},
@@ -60,6 +61,66 @@ func TestInputThatIsNoObjectNeverRuns(t *testing.T) {
 			}
 			if !result.IsError || len(result.Content) != 1 || !strings.Contains(result.Content[0].Text, strings.Join(parts, "")) {
 				t.Errorf("the result = %+v, want an error that quotes %q", result, parts)
+			}
+		})
+	}
+}
+
+// A plain reply is taken whatever its content type is, and what is no reply at all
+// shows in the error (W11, A12).
+func TestPlainBodyOfAnyContentType(t *testing.T) {
+	for _, contentType := range []string{eventStream, "", "text/plain", "text/html; charset=utf-8", "application/json", "application/vnd.api+json"} {
+		for _, body := range []string{callReply, " \r\n\t" + callReply + "\n"} {
+			r := newTaped(t, body)
+			r.contentType = contentType
+			if turns, err := drain(r.Runner); err != nil || turns != 2 || len(r.inputs) != 1 || r.open != 0 {
+				t.Errorf("%q: %d turns, the inputs %q, %d open bodies and the error %v; want 2, one, none and none", contentType, turns, r.inputs, r.open, err)
+			}
+		}
+		for _, tt := range []struct{ body, kind, want string }{
+			{`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, "*anthropic.Error", "Overloaded"},
+			{`{"message":"no healthy upstream"}`, "*toolrunner.ReplyError", "no healthy upstream"},
+		} {
+			r := newTaped(t, tt.body)
+			r.contentType = contentType
+			_, err := drain(r.Runner)
+			if kindOf(err) != tt.kind || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%q: the error is a %s: %v, want a %s with %q", contentType, kindOf(err), err, tt.kind, tt.want)
+			}
+			wantLost(t, r, err)
+		}
+	}
+	for _, contentType := range []string{eventStream, "", "text/html"} {
+		for _, body := range []string{"<html>\n<title>502 Bad Gateway</title>", "upstream timed out" + strings.Repeat(".", 4096)} {
+			r := newTaped(t, body)
+			r.contentType = contentType
+			_, err := drain(r.Runner)
+			var incomplete *toolrunner.IncompleteStreamError
+			if !errors.As(err, &incomplete) || !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), fmt.Sprintf("%.20q", body)[1:15]) || len(err.Error()) > 600 {
+				t.Errorf("%q: the error is %v, want an *IncompleteStreamError with the beginning of %q", contentType, err, body[:20])
+			}
+			wantLost(t, r, err)
+		}
+	}
+}
+
+// A call without arguments may be streamed as white space: it runs with {} (W10).
+func TestStreamedWhiteSpaceIsAnEmptyInput(t *testing.T) {
+	for _, parts := range [][]string{{" "}, {"  "}, {"\n"}, {" \t", "\r\n"}, {"", " ", ""}} {
+		t.Run(fmt.Sprintf("%q", parts), func(t *testing.T) {
+			events := []string{evStart, evCall}
+			for _, p := range parts {
+				events = append(events, evInput(0, p))
+			}
+			r := newTaped(t, frames(append(events, evEnd0, evCalled, evStop)...))
+			if turns, err := drain(r.Runner); err != nil || turns != 2 {
+				t.Errorf("%d turns and the error %v, want 2 and none", turns, err)
+			}
+			if diff := cmp.Diff([]string{"{}"}, r.inputs); diff != "" {
+				t.Errorf("inputs of the tool (-want +got):\n%s", diff)
+			}
+			if got, want := sentReply(t, r, 1), `[{"type":"tool_use","id":"toolu_1","name":"act","input":{}}]`; got != want {
+				t.Errorf("the reply is sent back as %s, want %s", got, want)
 			}
 		})
 	}

@@ -195,6 +195,10 @@ func bends(stream string) []bent {
 		{"with names that disagree with the types", strings.NewReader(strings.Join(data, "\n\nevent: chunk\n") + "\n\n"), eventStream},
 		{"with pings", strings.NewReader(between("event: ping\ndata: {\"type\": \"ping\"}\n\n")), eventStream},
 		{"with unknown events", strings.NewReader(between("event: news\ndata: {\"type\":\"news\",\"index\":3,\"delta\":{\"type\":\"text_delta\",\"text\":\"no\"}}\n\n")), eventStream},
+		{"with pings that are no JSON (F22, W6)", strings.NewReader(between("event: ping\ndata: pong\n\nevent: ping\ndata: {\n\n")), eventStream},
+		{"with unknown events that are no JSON objects (F22, W6)", strings.NewReader(between(
+			"event: news\ndata: soon\n\nevent: news\ndata: [1]\n\nevent: news\ndata: 7\n\nevent: news\ndata: null\n\nevent: news\ndata: {\"type\":\"news\n\n")), eventStream},
+		{"with unknown events whose index is no number", strings.NewReader(between("event: news\ndata: {\"index\":\"a\",\"type\":\"news\"}\n\n")), eventStream},
 		{"with [DONE]", strings.NewReader(stream + "data: [DONE]\n\n"), eventStream},
 		{"without a content type", strings.NewReader(stream), ""},
 		{"with a content type of its own", strings.NewReader(stream), "Text/Event-Stream"},
@@ -347,6 +351,9 @@ func TestStreamThatFailsLeavesNothing(t *testing.T) {
 		{"an index that is a string", changed(`{"type":"content_block_delta","index":"1","delta":{"type":"input_json_delta","partial_json":"2"}}`), "", reply},
 		{"an event that is cut off", changed(`{"type":"content_block_delta","index":0,"delta":{"type":"inp`), "", reply},
 		{"an event without its beginning", changed(`ta":{"type":"input_json_delta","partial_json":"2"}}`), "", reply},
+		{"a delta that is only named so", then() + "event: content_block_delta\ndata: pong\n\n" + frames(rest...), "", reply},
+		{"an event without a name that is no JSON", then() + "data: pong\n\n" + frames(rest...), "", reply},
+		{"a delta under another name that is cut off", then() + "event: chunk\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"inp\n\n" + frames(rest...), "", reply},
 		{"an event that is a list", changed(`[{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"2"}}]`), "", reply},
 
 		{"an error", then(failure), "", api},

@@ -10,6 +10,13 @@ import (
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
+// Bounds on a message. Real ones are far below; without bounds, odd streams cost
+// time that grows with the square of their length.
+const (
+	maxBlocks  = 10_000
+	maxMembers = 256 // of the message, of its usage, and of those that deltas replace in a block
+)
+
 // accumulator makes a message of the events of its stream. Events may be
 // overwritten after add returns, so add copies the parts that it keeps.
 type accumulator struct {
@@ -62,9 +69,13 @@ func (a *accumulator) startMessage(data []byte) error {
 		}
 		return nil // some proxies send it twice
 	}
-	a.message = message
+	if a.message = message; len(message) > maxMembers {
+		return errMembers("the message")
+	}
 	if usage := message.Get("usage"); len(usage) > 0 && usage[0] == '{' {
-		a.usage, err = wire.ReadObject(usage)
+		if a.usage, err = wire.ReadObject(usage); err == nil && len(a.usage) > maxMembers {
+			err = errMembers("its usage")
+		}
 	}
 	return err
 }
@@ -81,8 +92,7 @@ func (a *accumulator) changeMessage(e *Event) error {
 				}
 				a.stopReason = a.stopReason || string(value) != "null"
 			}
-			a.message.Set(string(key), bytes.Clone(value))
-			return nil
+			return setBounded(&a.message, key, value, "the message")
 		})
 		if err != nil {
 			return err
@@ -92,9 +102,21 @@ func (a *accumulator) changeMessage(e *Event) error {
 		return nil
 	}
 	return wire.Members(e.usage, func(key, value []byte) error {
-		a.usage.Set(string(key), bytes.Clone(value))
-		return nil
+		return setBounded(&a.usage, key, value, "its usage")
 	})
+}
+
+// setBounded sets a member of what o is, to a copy of value.
+func setBounded(o *wire.Object, key, value []byte, what string) error {
+	o.Set(string(key), bytes.Clone(value))
+	if len(*o) > maxMembers {
+		return errMembers(what)
+	}
+	return nil
+}
+
+func errMembers(what string) error {
+	return fmt.Errorf("%s has more than %d members", what, maxMembers)
 }
 
 func (a *accumulator) startBlock(index int, start []byte) error {
@@ -102,9 +124,12 @@ func (a *accumulator) startBlock(index int, start []byte) error {
 	if b.Type == "" {
 		return errors.New("it has no content block with a type")
 	}
-	at, taken := slices.BinarySearchFunc(a.blocks, index, func(b *Block, index int) int { return b.Index - index })
+	at, taken := a.find(index)
 	if taken {
 		return fmt.Errorf("content block %d begins twice", index)
+	}
+	if len(a.blocks) == maxBlocks {
+		return fmt.Errorf("the message has more than %d content blocks", maxBlocks)
 	}
 	a.blocks = slices.Insert(a.blocks, at, b)
 	if b.Type == fallbackBlock {
@@ -124,12 +149,15 @@ func (a *accumulator) block(index int) (*Block, error) {
 	if n := len(a.blocks); n > 0 && a.blocks[n-1].Index == index {
 		return a.blocks[n-1], nil
 	}
-	for _, b := range a.blocks {
-		if b.Index == index {
-			return b, nil
-		}
+	if at, ok := a.find(index); ok {
+		return a.blocks[at], nil
 	}
 	return nil, fmt.Errorf("content block %d has not begun", index)
+}
+
+// find returns the place of the block with the index, or the one where it belongs.
+func (a *accumulator) find(index int) (at int, found bool) {
+	return slices.BinarySearchFunc(a.blocks, index, func(b *Block, index int) int { return b.Index - index })
 }
 
 // grow adds a delta to its block.
@@ -155,7 +183,7 @@ func (a *accumulator) grow(e *Event) error {
 	case "compaction_delta":
 		return wire.Members(e.delta, func(key, value []byte) error {
 			if string(key) != "type" {
-				b.replace.Set(string(key), bytes.Clone(value))
+				return setBounded(&b.replace, key, value, "the block")
 			}
 			return nil
 		})

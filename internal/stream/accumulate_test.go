@@ -62,6 +62,10 @@ func TestOddStreamsMakeTheMessageThatTheyMean(t *testing.T) {
 			[]string{evStart, evBlock(0, used+`{"q":"x"}}`), evInput(0, ""), evEnd0, evCalled, evStop},
 			`[` + used + `{"q":"x"}}]`,
 		},
+		{"white space counts as no delta, W10", []string{evStart, evBlock(0, used+`{"q":"x"}}`), evInput(0, " "), evInput(0, "\n"), evEnd0, evCalled, evStop}, `[` + used + `{"q":"x"}}]`},
+		{"white space, and the start has no input, W10", []string{evStart, evBlock(0, `{"type":"tool_use","id":"toolu_1","name":"act"}`), evInput(0, " "), evEnd0, evCalled, evStop}, `[` + used + `{}}]`},
+		{"white space, and the start has null, W10", []string{evStart, evBlock(0, used+`null}`), evInput(0, " "), evEnd0, evCalled, evStop}, `[` + used + `{}}]`},
+		{"white space, and the start has an empty text, W10", []string{evStart, evBlock(0, used+`""}`), evInput(0, " "), evEnd0, evCalled, evStop}, `[` + used + `{}}]`},
 		{
 			"the start has no input",
 			[]string{evStart, evBlock(0, `{"type":"tool_use","id":"toolu_1","name":"act"}`), evInput(0, `{"q":1}`), evEnd0, evCalled, evStop},

@@ -133,20 +133,28 @@ func (b *Block) appendMember(dst []byte, m wire.Member) []byte {
 		return append(dst, m.Value...)
 	}
 	if m.Key == "input" {
-		return appendInput(dst, grown)
+		return appendInput(dst, m.Value, grown)
 	}
 	before, _ := wire.Content(m.Value)
 	return append(grown.appendTo(append(append(dst, '"'), before...)), '"')
 }
 
-// appendInput appends the JSON text in the string literals of grown. If the text is
-// not an object, it appends a string literal with the text: whoever reads the
-// message finds an input that cannot run, and can show what the model wrote.
-func appendInput(dst []byte, grown *pieces) []byte {
+// appendInput appends the JSON text in the string literals of grown. White space
+// counts as no delta: the input of the start event stays, or is {} if it is not an
+// object. If the text is anything else but an object, appendInput appends a string
+// literal with the text: whoever reads the message finds an input that cannot run,
+// and can show what the model wrote.
+func appendInput(dst, before []byte, grown *pieces) []byte {
 	start := len(dst)
 	dst = grown.appendTo(dst)
 	dst = wire.AppendUnquoted(dst[:start], dst[start:])
-	if input := dst[start:]; wire.Valid(input) && bytes.TrimLeft(input, " \t\r\n")[0] == '{' {
+	input := bytes.TrimLeft(dst[start:], " \t\r\n")
+	switch {
+	case len(input) == 0 && len(before) > 0 && before[0] == '{':
+		return append(dst[:start], before...)
+	case len(input) == 0:
+		return append(dst[:start], "{}"...)
+	case input[0] == '{' && wire.Valid(dst[start:]):
 		return dst
 	}
 	return append(grown.appendTo(append(dst[:start], '"')), '"')

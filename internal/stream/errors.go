@@ -3,6 +3,7 @@ package stream
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
@@ -40,6 +41,15 @@ func (e *IncompleteError) Error() string {
 
 // Unwrap returns what reading failed with.
 func (e *IncompleteError) Unwrap() error { return e.Err }
+
+// noStreamError says what came in place of a stream.
+type noStreamError struct{ text []byte }
+
+func (e *noStreamError) Error() string {
+	return fmt.Sprintf("%v: the body begins with %.200q", io.ErrUnexpectedEOF, e.text)
+}
+
+func (e *noStreamError) Unwrap() error { return io.ErrUnexpectedEOF }
 
 // APIError returns the error that body describes. The response that it came with
 // had the status of a success.

@@ -70,6 +70,7 @@ func (e *Event) read(name, data []byte) error {
 // walk reads an event of any form.
 func (e *Event) walk(name, data []byte) error {
 	*e = Event{Data: data, Type: eventType(name), head: deltaHead{text: e.head.text[:0]}}
+	var badIndex error
 	err := wire.Members(data, func(key, value []byte) error {
 		switch string(key) {
 		case "type":
@@ -78,7 +79,7 @@ func (e *Event) walk(name, data []byte) error {
 		case "index":
 			var err error
 			if e.Index, err = strconv.Atoi(string(value)); err != nil || e.Index < 0 {
-				return fmt.Errorf("its index is %s", value)
+				e.Index, badIndex = 0, fmt.Errorf("its index is %s", value)
 			}
 		case "message":
 			e.Message = value
@@ -94,10 +95,23 @@ func (e *Event) walk(name, data []byte) error {
 		}
 		return nil
 	})
+	if err == nil {
+		err = badIndex
+	}
 	if err == nil && e.Type == BlockDelta {
 		err = e.readDelta()
 	}
 	return err
+}
+
+// mustBeRead reports whether an event that read failed for may be part of the
+// message: its type, as far as read came, is known or missing.
+func (e *Event) mustBeRead() bool {
+	switch e.Type {
+	case MessageStart, BlockStart, BlockDelta, BlockStop, MessageDelta, MessageStop, errorEvent, "":
+		return true
+	}
+	return false
 }
 
 func (e *Event) readDelta() error {

@@ -34,6 +34,7 @@ const (
 // Reader reads a response. It is not safe for concurrent use.
 type Reader struct {
 	response *http.Response
+	opening  opening                               // the body, unless the SDK decodes it
 	source   func() (name, data []byte, err error) // returns the next event, valid until the next call
 	sse      *sse.Reader                           // the reader that source uses, or nil
 	acc      accumulator
@@ -52,15 +53,12 @@ func NewReader(response *http.Response) *Reader { return newReader(response, blo
 // newReader is NewReader with another size of reads.
 func newReader(response *http.Response, size int) *Reader {
 	r := &Reader{response: response}
+	r.opening.body = response.Body
 	media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
-	switch media {
-	case "text/event-stream", "":
-		r.sse = sse.NewReader(response.Body, size)
-		r.source = func() (name, data []byte, err error) {
-			e, err := r.sse.Next()
-			return e.Name, e.Data, err
-		}
-	case "application/json":
+	switch {
+	case media == "" || strings.HasPrefix(media, "text/"):
+		r.source = func() (name, data []byte, err error) { return r.readText(size) }
+	case media == "application/json" || strings.HasSuffix(media, "+json"):
 		r.source = r.readWhole
 	default: // a format that the SDK has a decoder for, such as the event stream of AWS
 		decoder := ssestream.NewDecoder(response)
@@ -77,10 +75,24 @@ func newReader(response *http.Response, size int) *Reader {
 	return r
 }
 
+// readText is the source until the first byte tells what the body is: a message
+// that was not streamed, under a content type that does not say so, or a stream.
+func (r *Reader) readText(size int) (name, data []byte, err error) {
+	if r.opening.first() == '{' {
+		return r.readWhole()
+	}
+	r.sse = sse.NewReader(&r.opening, size)
+	r.source = func() (name, data []byte, err error) {
+		e, err := r.sse.Next()
+		return e.Name, e.Data, err
+	}
+	return r.source()
+}
+
 // readWhole is the source for a message that the server did not stream: there are
 // no events.
 func (r *Reader) readWhole() (name, data []byte, err error) {
-	if r.whole, err = io.ReadAll(r.response.Body); err != nil {
+	if r.whole, err = io.ReadAll(&r.opening); err != nil {
 		return nil, nil, err
 	}
 	if IsAPIError(r.whole) {
@@ -89,7 +101,8 @@ func (r *Reader) readWhole() (name, data []byte, err error) {
 	return nil, nil, io.EOF
 }
 
-// Next returns the next event, without pings. The event is valid until the next
+// Next returns the next event. It skips pings, and events of an unknown type that
+// it cannot read. The event is valid until the next
 // call; see Keep. When the message is complete and the stream has ended, the error
 // is io.EOF. Any other error means that there is no message: a *[FormatError], an
 // *[IncompleteError], an error of the API, or [ErrAbandoned].
@@ -114,9 +127,9 @@ func (r *Reader) Next() (*Event, error) {
 		}
 		e := &r.event
 		switch err := e.read(name, data); {
-		case err != nil:
+		case err != nil && e.mustBeRead():
 			return nil, r.end(badEvent(data, err))
-		case e.Type == ping:
+		case err != nil || e.Type == ping:
 			continue
 		case e.Type == errorEvent || e.Type == "" && IsAPIError(data):
 			return nil, r.end(APIError(r.response, data))
@@ -229,13 +242,23 @@ func (r *Reader) end(err error) error {
 		err = io.EOF
 	case errors.As(err, &api) || errors.As(err, &format):
 	case errors.Is(err, io.EOF):
-		err = &IncompleteError{Events: r.events, Last: r.last, Err: io.ErrUnexpectedEOF}
+		err = &IncompleteError{Events: r.events, Last: r.last, Err: r.unexpectedEnd()}
 	default:
 		err = &IncompleteError{Events: r.events, Last: r.last, Err: err}
 	}
 	r.err = err
 	r.close()
 	return err
+}
+
+// unexpectedEnd returns the error of a stream that just ends. If it had no events,
+// it may be no stream, so the error quotes its beginning.
+func (r *Reader) unexpectedEnd() error {
+	text := r.opening.text()
+	if r.events > 0 || len(text) == 0 {
+		return io.ErrUnexpectedEOF
+	}
+	return &noStreamError{text}
 }
 
 // close closes the body. If the message is complete, it first reads what is left,

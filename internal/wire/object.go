@@ -19,15 +19,31 @@ type Object []Member
 // ReadObject reads an object. If a key occurs more than once, the last value
 // counts, as in encoding/json. The values are parts of data, not copies.
 func ReadObject(data []byte) (Object, error) {
+	const long = 64 // members, beyond which a map costs less than looking through them
 	var o Object
+	var places map[string]int // of the members of a long object
 	err := Members(data, func(key, value []byte) error {
-		for i := range o {
-			if o[i].Key == string(key) {
-				o[i].Value = value
-				return nil
+		if places == nil {
+			for i := range o {
+				if o[i].Key == string(key) {
+					o[i].Value = value
+					return nil
+				}
 			}
+		} else if i, ok := places[string(key)]; ok {
+			o[i].Value = value
+			return nil
 		}
 		o = append(o, Member{string(key), value})
+		switch {
+		case places != nil:
+			places[o[len(o)-1].Key] = len(o) - 1
+		case len(o) == long:
+			places = make(map[string]int, 2*long)
+			for i := range o {
+				places[o[i].Key] = i
+			}
+		}
 		return nil
 	})
 	return o, err

@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/toolrunner/toolrunner/internal/wire"
@@ -36,6 +37,44 @@ func TestObjectKeepsOrderAndEncoding(t *testing.T) {
 		if o, err := wire.ReadObject([]byte(bad)); err == nil {
 			t.Errorf("ReadObject(%q) = %v, want an error", bad, o)
 		}
+	}
+}
+
+// Long objects are read with a map; a doubled key has the last value all the same.
+func TestLongObjectsAreReadLikeShortOnes(t *testing.T) {
+	for _, n := range []int{63, 64, 65, 1000} {
+		var doc, want []byte
+		for i := range n {
+			doc = fmt.Appendf(doc, `,"k%d":%d`, i, i)
+			want = fmt.Appendf(want, `,"k%d":%d`, i, i+1)
+		}
+		for i := range n {
+			doc = fmt.Appendf(doc, `,"k%d":%d`, i, i+1)
+		}
+		o, err := wire.ReadObject(fmt.Appendf(nil, "{%s}", doc[1:]))
+		if got := string(o.AppendTo(nil)); err != nil || got != "{"+string(want[1:])+"}" {
+			t.Errorf("%d members, each twice, read as %s, %v", n, got, err)
+		}
+	}
+}
+
+// The time for a member must not grow with the length of its object (A6).
+func BenchmarkReadObject(b *testing.B) {
+	for _, n := range []int{10, 1_000, 100_000} {
+		doc := []byte(`{"x":0`)
+		for i := range n - 1 {
+			doc = fmt.Appendf(doc, `,"k%d":0`, i)
+		}
+		doc = append(doc, '}')
+		b.Run(fmt.Sprintf("%d members", n), func(b *testing.B) {
+			b.SetBytes(int64(len(doc)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := wire.ReadObject(doc); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
 
