@@ -29,7 +29,7 @@ func promptOf(t *testing.T, q *toolrunnertest.Request) string {
 
 // S16: what the zero values of ClientCompaction ask for, and what is not asked.
 func TestASummaryByTheClientIsARequestOfItsOwn(t *testing.T) {
-	eachWay(t, func(t *testing.T, streaming bool) {
+	bothWays(t, func(t *testing.T, streaming bool) {
 		s := newStage(t, func(p *toolrunner.Params) {
 			autoCompact(&toolrunner.ClientCompaction{})(p)
 			p.System = []anthropic.BetaTextBlockParam{{Text: "be brief"}}

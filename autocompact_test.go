@@ -36,7 +36,7 @@ func TestCompactionBeginsAtTheThreshold(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			eachWay(t, func(t *testing.T, streaming bool) {
+			bothWays(t, func(t *testing.T, streaming bool) {
 				replies := []toolrunnertest.Reply{lookAt("c1").Usage(tt.input, tt.out).CacheUsage(tt.made, tt.cached)}
 				want := []string{"send user(text)"}
 				if tt.due {
@@ -64,7 +64,7 @@ func TestTheNextRunBeginsWithTheCompaction(t *testing.T) {
 	if turns, err := s.play(t.Context(), false, nil); err != nil || !slices.Equal(turns, []string{"done"}) {
 		t.Fatalf("turns = %q, error = %v; want done alone", turns, err)
 	}
-	if err := s.AppendMessages(say("and?")); err != nil {
+	if err := s.AppendMessages(user("and?")); err != nil {
 		t.Fatal(err)
 	}
 	if turns, err := s.play(t.Context(), false, nil); err != nil || !slices.Equal(turns, []string{"compaction", "more"}) {

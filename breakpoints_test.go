@@ -72,10 +72,10 @@ func TestAtMostFourBreakpointsGoOut(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var log bytes.Buffer
 			params := toolrunner.Params{BetaMessageNewParams: test.params, Logger: slog.New(slog.NewTextHandler(&log, nil))}
-			d := dialogueWith(t, params, toolList(test.tools...), callsOf("work", "a"), callsOf("work", "b"), callsOf("work", "c"),
-				callsOf("work", "d"), callsOf("work", "e"), toolrunnertest.Text("done"))
+			d := dialogueWith(t, params, tools(test.tools...), calls("work", "a"), calls("work", "b"), calls("work", "c"),
+				calls("work", "d"), calls("work", "e"), toolrunnertest.Text("done"))
 			d.mustPlay(t, markResults(t))
-			if got := breakpointsIn(d.sent(t, -1)); got != test.want {
+			if got := breakpointsIn(d.request(t, -1)); got != test.want {
 				t.Errorf("breakpoints by message = %s, want %s", got, test.want)
 			}
 			if got := strings.Count(log.String(), `msg="breakpoints dropped" count=1`); got != test.drops {
@@ -94,7 +94,7 @@ func toolsOf(tools ...*toolrunner.Tool) []*toolrunner.Tool { return tools }
 // from the oldest on, and the rest of its message stays as it is.
 func TestBreakpointsCountWhereverTheyAre(t *testing.T) {
 	var log bytes.Buffer
-	work := plainTool("work", func(_ context.Context, call *toolrunner.Call) (*toolrunner.Result, error) {
+	work := raw("work", func(_ context.Context, call *toolrunner.Call) (*toolrunner.Result, error) {
 		text := &anthropic.BetaTextBlockParam{Text: "inner", CacheControl: ephemeral}
 		return &toolrunner.Result{Content: []anthropic.BetaToolResultBlockParamContentUnion{{OfText: text}}, CacheControl: ephemeral}, nil
 	})
@@ -103,7 +103,7 @@ func TestBreakpointsCountWhereverTheyAre(t *testing.T) {
 	first := verbatim(`{"role":"user","content":[{"type":"text", "text":"h\u0069","n":1.0,` + breakpoint + `},{"type":"text","text":"there",` + breakpoint + `}]}`)
 	params := toolrunner.Params{Logger: slog.New(slog.NewTextHandler(&log, nil))}
 	params.Messages = messageParams{first}
-	d := dialogueWith(t, params, toolList(work), callsOf("work", "a"), toolrunnertest.Text("done"))
+	d := dialogueWith(t, params, tools(work), calls("work", "a"), toolrunnertest.Text("done"))
 	d.mustPlay(t, func(turn *toolrunner.Turn) {
 		if turn.Iteration() == 1 {
 			if err := d.AddTools(added); err != nil {
@@ -111,11 +111,11 @@ func TestBreakpointsCountWhereverTheyAre(t *testing.T) {
 			}
 		}
 	})
-	if got := breakpointsIn(d.sent(t, -1)); got != "1021" {
+	if got := breakpointsIn(d.request(t, -1)); got != "1021" {
 		t.Errorf("breakpoints by message = %s, want 1021", got)
 	}
 	const want = `{"role":"user","content":[{"type":"text","text":"h\u0069","n":1.0},{"type":"text","text":"there",` + breakpoint + `}]}`
-	if got := string(d.sent(t, -1).Messages()[0]); got != want {
+	if got := string(d.request(t, -1).Messages()[0]); got != want {
 		t.Errorf("the first message went out as %s\nwant %s", got, want)
 	}
 	if !strings.Contains(log.String(), `msg="breakpoints dropped" count=1`) {
@@ -127,7 +127,7 @@ func TestBreakpointsCountWhereverTheyAre(t *testing.T) {
 // schema, and not where they are null.
 func TestOnlyBreakpointsCount(t *testing.T) {
 	var log bytes.Buffer
-	tool := plainTool("work", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
+	tool := raw("work", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
 		return toolrunner.TextResult(breakpoint), nil
 	})
 	tool.Definition.InputSchema.Properties = map[string]any{"cache_control": map[string]any{"type": "object"}}
@@ -135,7 +135,7 @@ func TestOnlyBreakpointsCount(t *testing.T) {
 	params := toolrunner.Params{Logger: slog.New(slog.NewTextHandler(&log, nil))}
 	null := `{"type":"text","text":"x","cache_control":null}`
 	params.Messages = messageParams{verbatim(`{"role":"user","content":[` + null + `,` + null + `,` + null + `,` + null + `,{"type":"text","text":"y",` + breakpoint + `}]}`)}
-	d := dialogueWith(t, params, toolList(tool), toolrunnertest.Message(call), toolrunnertest.Text("done"))
+	d := dialogueWith(t, params, tools(tool), toolrunnertest.Message(call), toolrunnertest.Text("done"))
 	d.mustPlay(t, func(*toolrunner.Turn) {})
 	if strings.Contains(log.String(), "breakpoints dropped") {
 		t.Errorf("breakpoints were dropped:\n%s", log.String())
@@ -145,11 +145,11 @@ func TestOnlyBreakpointsCount(t *testing.T) {
 
 // B085: a breakpoint never stands at an empty text: what is left out takes it along.
 func TestBreakpointAtEmptyTextIsLeftOut(t *testing.T) {
-	work := plainTool("work", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
+	work := raw("work", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
 		text := &anthropic.BetaTextBlockParam{CacheControl: ephemeral}
 		return &toolrunner.Result{Content: []anthropic.BetaToolResultBlockParamContentUnion{{OfText: text}}}, nil
 	})
-	d := dialogueWith(t, toolrunner.Params{}, toolList(work), callsOf("work", "a"), callsOf("work", "b"), toolrunnertest.Text("done"))
+	d := dialogueWith(t, toolrunner.Params{}, tools(work), calls("work", "a"), calls("work", "b"), toolrunnertest.Text("done"))
 	d.mustPlay(t, func(turn *toolrunner.Turn) {
 		if turn.Iteration() == 2 {
 			markResults(t)(turn)
@@ -176,7 +176,7 @@ func TestRetryDropsTheSameBreakpoints(t *testing.T) {
 		}
 	})
 	for i := range 3 {
-		if got := breakpointsIn(d.sent(t, i)); got != "4" {
+		if got := breakpointsIn(d.request(t, i)); got != "4" {
 			t.Errorf("request %d has %s breakpoints, want 4", i, got)
 		}
 	}

@@ -70,7 +70,7 @@ func TestCheckpointIsCalledInOrder(t *testing.T) {
 	var happened journal
 	var deltas deltaLog
 	work := func(name string) *toolrunner.Tool {
-		return plainTool(name, func(_ context.Context, call *toolrunner.Call) (*toolrunner.Result, error) {
+		return raw(name, func(_ context.Context, call *toolrunner.Call) (*toolrunner.Result, error) {
 			happened.add("%s runs", call.ID)
 			return toolrunner.TextResult("ran"), nil
 		})
@@ -203,16 +203,16 @@ func TestFailedCheckpointEndsTheRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var deltas deltaLog
 			var ran journal
-			calls, failures := 0, 0
+			attempts, failures := 0, 0
 			params := asking("hi")
 			params.MaxConcurrency = 1
 			params.Checkpoint = func(ctx context.Context, d toolrunner.Delta) error {
-				if calls++; calls%3 == 1 {
+				if attempts++; attempts%3 == 1 {
 					return fail()
 				}
 				return deltas.keep(ctx, d)
 			}
-			c := converse(t, params, tools(ran.tool("work")), callsOf("work", "a", "b"), toolrunnertest.Text("done"))
+			c := converse(t, params, tools(ran.tool("work")), calls("work", "a", "b"), toolrunnertest.Text("done"))
 			for {
 				_, err := c.RunToCompletion(t.Context())
 				if err == nil {

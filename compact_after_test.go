@@ -43,7 +43,7 @@ func TestAFailedCompactionChangesNothing(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			eachWay(t, func(t *testing.T, streaming bool) {
+			bothWays(t, func(t *testing.T, streaming bool) {
 				s := newStage(t, nil, lookAt("c1"), tt.reply(t, streaming), toolrunnertest.Text("done"))
 				_, err := s.play(t.Context(), streaming, compactWhen(t, s, 0))
 				if !tt.is(err) {
@@ -80,7 +80,7 @@ func hasStatus(code int) func(error) bool {
 // E189: cancelled on the way, and before it.
 func TestACancelledCompactionChangesNothing(t *testing.T) {
 	errEnough := errors.New("enough")
-	eachWay(t, func(t *testing.T, streaming bool) {
+	bothWays(t, func(t *testing.T, streaming bool) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		reply := toolrunnertest.Func(func(*toolrunnertest.Request) toolrunnertest.Reply {
 			cancel(errEnough)
@@ -162,7 +162,7 @@ func TestToolChangesGoOutWithTheCompactionAndStay(t *testing.T) {
 	call := func(id, name string) toolrunnertest.Reply {
 		return toolrunnertest.Message(toolrunnertest.Call(id, name, `{}`))
 	}
-	eachWay(t, func(t *testing.T, streaming bool) {
+	bothWays(t, func(t *testing.T, streaming bool) {
 		s := newStage(t, nil,
 			call("c1", "look"), summaryReply("s"), toolrunnertest.Message(
 				toolrunnertest.Call("c2", "look", `{}`), toolrunnertest.Call("c3", "added", `{}`), toolrunnertest.Call("c4", "again", `{}`)),
@@ -219,10 +219,10 @@ func TestToolChangesInACompactionBlockCount(t *testing.T) {
 
 // S15: what the caller says around a compaction keeps its place.
 func TestFollowUpsKeepTheirPlaceAroundACompaction(t *testing.T) {
-	eachWay(t, func(t *testing.T, streaming bool) {
+	bothWays(t, func(t *testing.T, streaming bool) {
 		s := newStage(t, nil, lookAt("c1"), summaryReply("s"), toolrunnertest.Text("one"), toolrunnertest.Text("two"))
 		follow := func(text string) {
-			if err := s.AppendMessages(say(text)); err != nil {
+			if err := s.AppendMessages(user(text)); err != nil {
 				t.Errorf("AppendMessages(%q) error = %v", text, err)
 			}
 		}
@@ -258,7 +258,7 @@ func TestFollowUpsKeepTheirPlaceAroundACompaction(t *testing.T) {
 
 // The loop body ends with the loop; the compaction does not.
 func TestTheConversationIsTheCallersAfterACompactionThatEndedTheLoop(t *testing.T) {
-	eachWay(t, func(t *testing.T, streaming bool) {
+	bothWays(t, func(t *testing.T, streaming bool) {
 		for _, broken := range []bool{true, false} {
 			s := newStage(t, nil, toolrunnertest.Text("done"), summaryReply("s"), toolrunnertest.Text("again"))
 			loop := s.All(t.Context())
@@ -279,7 +279,7 @@ func TestTheConversationIsTheCallersAfterACompactionThatEndedTheLoop(t *testing.
 			if got := sketchOf(t, s.Messages()); got != "assistant(compaction)" {
 				t.Errorf("the history is %s, want the summary", got)
 			}
-			if err := s.SetMessages(say("anew")); err != nil {
+			if err := s.SetMessages(user("anew")); err != nil {
 				t.Fatalf("broken off %v: SetMessages() error = %v, want none: no compaction is under way", broken, err)
 			}
 			if turns, err := s.play(t.Context(), streaming, nil); err != nil || !slices.Equal(turns, []string{"again"}) {
@@ -296,7 +296,7 @@ func TestATakeoverAfterACompactionFindsTheShortHistory(t *testing.T) {
 	if _, err := s.play(t.Context(), false, compactWhen(t, s, 1)); !hasStatus(529)(err) {
 		t.Fatalf("the run's error = %v, want the API's", err)
 	}
-	if err := s.SetMessages(append(s.Messages(), say("and?"))...); err != nil {
+	if err := s.SetMessages(append(s.Messages(), user("and?"))...); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.play(t.Context(), false, nil); err != nil {

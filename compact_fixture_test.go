@@ -89,18 +89,6 @@ func (s *stage) play(ctx context.Context, streaming bool, body func(n int, turn 
 	return turns, nil
 }
 
-// eachWay runs a test plain and streamed.
-func eachWay(t *testing.T, test func(t *testing.T, streaming bool)) {
-	t.Helper()
-	for _, streaming := range []bool{false, true} {
-		name := "plain"
-		if streaming {
-			name = "streamed"
-		}
-		t.Run(name, func(t *testing.T) { test(t, streaming) })
-	}
-}
-
 // flows describes the requests, one word each: "send", "compact", or
 // "summarize", with the roles of the messages and what the blocks in them are.
 func (s *stage) flows() []string {

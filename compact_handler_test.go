@@ -14,7 +14,7 @@ import (
 
 // S15: handlers may ask for it, all at once, and so may whoever they wait for.
 func TestAHandlerSchedulesACompactionForAfterItsTurn(t *testing.T) {
-	eachWay(t, func(t *testing.T, streaming bool) {
+	bothWays(t, func(t *testing.T, streaming bool) {
 		s := newStage(t, func(p *toolrunner.Params) {
 			p.MaxConcurrency = 2
 			p.ContextManagement.Edits = []anthropic.BetaContextManagementConfigEditUnionParam{
@@ -83,12 +83,12 @@ func TestATakeoverKeepsWhatWasScheduled(t *testing.T) {
 		history  string
 	}{
 		{name: "Retry", takeOver: func(_ *stage, turn *toolrunner.Turn) error { return turn.Retry() }, history: "user(text)"},
-		{name: "Replace", takeOver: func(_ *stage, turn *toolrunner.Turn) error { return turn.Replace(say("x")) }, history: "user(text) user(text)"},
-		{name: "SetMessages", takeOver: func(s *stage, _ *toolrunner.Turn) error { return s.SetMessages(say("x")) }, history: "user(text)"},
+		{name: "Replace", takeOver: func(_ *stage, turn *toolrunner.Turn) error { return turn.Replace(user("x")) }, history: "user(text) user(text)"},
+		{name: "SetMessages", takeOver: func(s *stage, _ *toolrunner.Turn) error { return s.SetMessages(user("x")) }, history: "user(text)"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			eachWay(t, func(t *testing.T, streaming bool) {
+			bothWays(t, func(t *testing.T, streaming bool) {
 				s := newStage(t, nil, lookAt("c1"), summaryReply("s"), toolrunnertest.Text("done"))
 				_, err := s.play(t.Context(), streaming, func(n int, turn *toolrunner.Turn) {
 					if n > 0 {

@@ -125,7 +125,7 @@ func TestACompactionComesOnceTheTurnIsComplete(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			eachWay(t, func(t *testing.T, streaming bool) {
+			bothWays(t, func(t *testing.T, streaming bool) {
 				s := newStage(t, func(p *toolrunner.Params) { p.MaxIterations = tt.limit }, tt.replies...)
 				if tt.at < 0 {
 					schedule(t, s)
@@ -161,7 +161,7 @@ func TestACompactionComesOnceTheTurnIsComplete(t *testing.T) {
 // E183: with members that nobody knows, in their order, to the byte.
 func TestTheSummaryIsTheHistoryByteForByte(t *testing.T) {
 	const block = `{"signature":"s+/=","type":"compaction","new_member":{"b":1.0,"a":null},"content":"a < b & \"c\" é","encrypted_content":null,"tool_changes":[]}`
-	eachWay(t, func(t *testing.T, streaming bool) {
+	bothWays(t, func(t *testing.T, streaming bool) {
 		s := newStage(t, nil, lookAt("c1"), toolrunnertest.Message(toolrunnertest.RawBlock(block)), lookAt("c2"), toolrunnertest.Text("done"))
 		if _, err := s.play(t.Context(), streaming, compactWhen(t, s, 0)); err != nil {
 			t.Fatal(err)
@@ -223,7 +223,7 @@ func TestWithoutASummaryTheHistoryStays(t *testing.T) {
 	}
 	for name, reply := range replies {
 		t.Run(name, func(t *testing.T) {
-			eachWay(t, func(t *testing.T, streaming bool) {
+			bothWays(t, func(t *testing.T, streaming bool) {
 				s := newStage(t, nil, lookAt("c1"), reply, toolrunnertest.Text("done"), reply)
 				turns, err := s.play(t.Context(), streaming, func(n int, turn *toolrunner.Turn) {
 					if n == 0 || n == 2 {
@@ -317,7 +317,7 @@ func TestAutoCompactIsRefusedBesideAnEditThatCompacts(t *testing.T) {
 
 // E185, E192, B076: the moment belongs to the compaction.
 func TestNothingTakesOverACompaction(t *testing.T) {
-	eachWay(t, func(t *testing.T, streaming bool) {
+	bothWays(t, func(t *testing.T, streaming bool) {
 		s := newStage(t, nil, lookAt("c1"), summaryReply("s"), toolrunnertest.Text("done"))
 		_, err := s.play(t.Context(), streaming, func(n int, turn *toolrunner.Turn) {
 			if n == 0 {
@@ -328,7 +328,7 @@ func TestNothingTakesOverACompaction(t *testing.T) {
 			}
 			for range 2 { // before the reply has been read, where it streams, and after
 				for name, err := range map[string]error{
-					"Retry": turn.Retry(), "Replace": turn.Replace(say("x")), "SetMessages": s.SetMessages(say("x")),
+					"Retry": turn.Retry(), "Replace": turn.Replace(user("x")), "SetMessages": s.SetMessages(user("x")),
 				} {
 					if err == nil || errors.Is(err, toolrunner.ErrTurnOver) {
 						t.Errorf("%s() error = %v, want one that says why", name, err)

@@ -21,8 +21,9 @@ import (
 type conversation struct {
 	*toolrunner.Runner
 
-	srv    *toolrunnertest.Server
-	client anthropic.Client
+	srv       *toolrunnertest.Server
+	client    anthropic.Client
+	streaming bool // what play does
 }
 
 // converse starts a conversation. When the test ends, every request must have
@@ -32,6 +33,19 @@ func converse(t *testing.T, params toolrunner.Params, tools []anthropic.BetaTool
 	c := newConversation(t, replies...)
 	c.Runner = c.runner(t, params, tools...)
 	t.Cleanup(func() { checkFaithful(t, c.srv) })
+	return c
+}
+
+// dialogueWith is converse without the check at the end, for runs whose body changes what
+// was sent. What params leave out is filled in; the first message is "hi".
+func dialogueWith(t *testing.T, params toolrunner.Params, tools []anthropic.BetaTool, replies ...toolrunnertest.Reply) *conversation {
+	t.Helper()
+	c := newConversation(t, replies...)
+	params.Model, params.MaxTokens = "claude-test", 100
+	if params.Messages == nil {
+		params.Messages = []anthropic.BetaMessageParam{user("hi")}
+	}
+	c.Runner = c.runner(t, params, tools...)
 	return c
 }
 
@@ -100,6 +114,24 @@ func (c *conversation) runBreaking(t *testing.T) *toolrunner.Turn {
 	return nil
 }
 
+// play goes through the loop, gives each turn to body, and returns the error that
+// ended it.
+func (c *conversation) play(ctx context.Context, body func(turn *toolrunner.Turn)) error {
+	if c.streaming {
+		return c.stream(ctx, body)
+	}
+	_, err := c.tryRun(ctx, body)
+	return err
+}
+
+// mustPlay is play for a run without an error.
+func (c *conversation) mustPlay(t *testing.T, body func(turn *toolrunner.Turn)) {
+	t.Helper()
+	if err := c.play(t.Context(), body); err != nil {
+		t.Fatalf("the run ended with %v", err)
+	}
+}
+
 func (c *conversation) append(t *testing.T, messages ...anthropic.BetaMessageParam) {
 	t.Helper()
 	if err := c.AppendMessages(messages...); err != nil {
@@ -123,8 +155,37 @@ func (c *conversation) request(t *testing.T, i int) *toolrunnertest.Request {
 // wantShape compares the shapes of the messages of the last request.
 func (c *conversation) wantShape(t *testing.T, want ...string) {
 	t.Helper()
-	if diff := cmp.Diff(want, shape(c.request(t, -1).Messages())); diff != "" {
-		t.Errorf("messages of the last request (-want +got):\n%s", diff)
+	c.wantRequest(t, -1, want...)
+}
+
+// wantRequest compares the shapes of the messages of the request with an index.
+func (c *conversation) wantRequest(t *testing.T, i int, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, shape(c.request(t, i).Messages())); diff != "" {
+		t.Errorf("messages of request %d (-want +got):\n%s", i, diff)
+	}
+}
+
+func (c *conversation) wantRequests(t *testing.T, want int) {
+	t.Helper()
+	if got := len(c.srv.Requests()); got != want {
+		t.Errorf("%d requests were sent, want %d", got, want)
+	}
+}
+
+// wantFaithful checks that each request continued the one before it.
+func (c *conversation) wantFaithful(t *testing.T, options ...toolrunnertest.RunOption) {
+	t.Helper()
+	if err := toolrunnertest.CheckRun(c.srv.Requests(), options...); err != nil {
+		t.Errorf("CheckRun(): %v", err)
+	}
+}
+
+// wantResult compares the tool_result for a call in the last request.
+func (c *conversation) wantResult(t *testing.T, callID, want string) {
+	t.Helper()
+	if got := string(c.request(t, -1).ToolResult(callID)); got != want {
+		t.Errorf("result of %s = %s\nwant           %s", callID, got, want)
 	}
 }
 

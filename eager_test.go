@@ -253,7 +253,7 @@ func wantDeferred(t *testing.T, turn *toolrunner.Turn, want map[string]bool) {
 func TestDeferWithoutEagerCallsChangesNothing(t *testing.T) {
 	bothWays(t, func(t *testing.T, streaming bool) {
 		var ran tally
-		d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callsOf("work", "a"), toolrunnertest.Text("done"))
+		d := dialogueWith(t, toolrunner.Params{}, tools(ran.tool("work")), calls("work", "a"), toolrunnertest.Text("done"))
 		d.streaming = streaming
 		var first *toolrunner.Turn
 		d.mustPlay(t, func(turn *toolrunner.Turn) {
@@ -269,7 +269,7 @@ func TestDeferWithoutEagerCallsChangesNothing(t *testing.T) {
 			t.Errorf("Defer() after the body = %v, want ErrTurnOver", err)
 		}
 	})
-	d := dialogueWith(t, toolrunner.Params{EagerTools: true}, nil, callsOf("work", "a"), toolrunnertest.Text("done"))
+	d := dialogueWith(t, toolrunner.Params{EagerTools: true}, nil, calls("work", "a"), toolrunnertest.Text("done"))
 	d.streaming = true
 	d.mustPlay(t, func(turn *toolrunner.Turn) {
 		if turn.Iteration() > 1 {

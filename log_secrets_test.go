@@ -69,7 +69,7 @@ func TestNoRecordHoldsASecret(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			eachWay(t, func(t *testing.T, streaming bool) {
+			bothWays(t, func(t *testing.T, streaming bool) {
 				var log bytes.Buffer
 				s := secretStage(t, &log, slog.LevelDebug, tt.retries, tt.replies...)
 				fail := toolrunner.NewTool("fail", "", func(context.Context, struct{}) (string, error) { return "", errors.New(everything) })
@@ -108,7 +108,7 @@ func TestContentsAreInRecordsAtDebugLevelOnly(t *testing.T) {
 			if err := s.AddTools(typed); err != nil {
 				t.Fatal(err)
 			}
-			if err := s.AppendMessages(say("private question")); err != nil {
+			if err := s.AppendMessages(user("private question")); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := s.play(t.Context(), false, nil); err == nil {

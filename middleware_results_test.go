@@ -46,7 +46,7 @@ func TestCacheResults(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var ran tally
-			work := plainTool("work", func(_ context.Context, call *toolrunner.Call) (*toolrunner.Result, error) {
+			work := raw("work", func(_ context.Context, call *toolrunner.Call) (*toolrunner.Result, error) {
 				ran.Add(1)
 				switch input := string(call.Input); {
 				case strings.Contains(input, "fail"):
@@ -63,7 +63,7 @@ func TestCacheResults(t *testing.T) {
 				return toolrunner.TextResult(strings.ReplaceAll(string(call.Input), " ", "")), nil
 			})
 			work.ReadOnly = test.readOnly
-			d := dialogueWith(t, toolrunner.Params{Middleware: []toolrunner.Middleware{toolrunner.CacheResults(test.size)}}, toolList(work), callEach(test.inputs...)...)
+			d := dialogueWith(t, toolrunner.Params{Middleware: []toolrunner.Middleware{toolrunner.CacheResults(test.size)}}, tools(work), callEach(test.inputs...)...)
 			d.mustPlay(t, func(turn *toolrunner.Turn) {
 				results, err := turn.Results(t.Context())
 				if err != nil {
@@ -86,7 +86,7 @@ func TestCacheResults(t *testing.T) {
 func TestCachedResultsAreNotPoisoned(t *testing.T) {
 	shared := toolrunner.TextResult("fresh")
 	shared.Content[0].OfText.CacheControl = ephemeral
-	work := plainTool("work", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) { return shared, nil })
+	work := raw("work", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) { return shared, nil })
 	work.ReadOnly = true
 	spoil := func(next toolrunner.Handler) toolrunner.Handler {
 		return func(ctx context.Context, call *toolrunner.Call) (*toolrunner.Result, error) {
@@ -97,7 +97,7 @@ func TestCachedResultsAreNotPoisoned(t *testing.T) {
 			return result, err
 		}
 	}
-	d := dialogueWith(t, toolrunner.Params{Middleware: []toolrunner.Middleware{spoil, toolrunner.CacheResults(9)}}, toolList(work), callEach(`{}`, `{}`, `{}`, `{}`)...)
+	d := dialogueWith(t, toolrunner.Params{Middleware: []toolrunner.Middleware{spoil, toolrunner.CacheResults(9)}}, tools(work), callEach(`{}`, `{}`, `{}`, `{}`)...)
 	d.mustPlay(t, func(turn *toolrunner.Turn) {
 		results, err := turn.Results(t.Context())
 		if err != nil {
@@ -111,7 +111,7 @@ func TestCachedResultsAreNotPoisoned(t *testing.T) {
 		"call_a": `"text":"spoiled by a middleware"`, "call_b": `"text":"spoiled by a middleware"`,
 		"call_c": `"text":"spoiled by the body"`, "call_d": `"text":"fresh"`,
 	} {
-		if got := string(d.sent(t, -1).ToolResult(call)); !strings.Contains(got, want) {
+		if got := string(d.request(t, -1).ToolResult(call)); !strings.Contains(got, want) {
 			t.Errorf("result of %s = %s, want one with %s", call, got, want)
 		}
 	}
@@ -124,7 +124,7 @@ func TestCacheResultsIsSharedByRunners(t *testing.T) {
 	for range 2 {
 		one, two := work.tool("work"), other.tool("other")
 		one.ReadOnly, two.ReadOnly = true, true
-		d := dialogueWith(t, toolrunner.Params{Middleware: cache}, toolList(one, two),
+		d := dialogueWith(t, toolrunner.Params{Middleware: cache}, tools(one, two),
 			toolrunnertest.Message(toolrunnertest.Call("a", "work", `{}`), toolrunnertest.Call("b", "other", `{}`)), toolrunnertest.Text("done"))
 		d.mustPlay(t, func(*toolrunner.Turn) {})
 	}
@@ -161,8 +161,8 @@ func TestTruncate(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			work := plainTool("work", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) { return test.result, test.err })
-			d := dialogueWith(t, toolrunner.Params{Middleware: []toolrunner.Middleware{toolrunner.Truncate(test.most)}}, toolList(work), callsOf("work", "a"), toolrunnertest.Text("done"))
+			work := raw("work", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) { return test.result, test.err })
+			d := dialogueWith(t, toolrunner.Params{Middleware: []toolrunner.Middleware{toolrunner.Truncate(test.most)}}, tools(work), calls("work", "a"), toolrunnertest.Text("done"))
 			before := ""
 			if test.result != nil && len(test.result.Content) > 0 && test.result.Content[0].OfText != nil {
 				before = test.result.Content[0].OfText.Text

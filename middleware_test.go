@@ -83,7 +83,7 @@ func TestMiddlewareGoesAroundHandlersInOrder(t *testing.T) {
 			return next(ctx, call)
 		}
 	}
-	d := dialogueWith(t, toolrunner.Params{MaxConcurrency: 1, Middleware: []toolrunner.Middleware{seen.around("outer"), rewrite, seen.around("inner")}}, toolList(weather),
+	d := dialogueWith(t, toolrunner.Params{MaxConcurrency: 1, Middleware: []toolrunner.Middleware{seen.around("outer"), rewrite, seen.around("inner")}}, tools(weather),
 		toolrunnertest.Message(
 			toolrunnertest.Call("a", "weather", `{"city":"Rom"}`), toolrunnertest.Call("b", "weather", `{"city":"skip"}`),
 			toolrunnertest.Call("c", "weather", `{"city":"Atlantis"}`), toolrunnertest.Call("d", "weather", `{"city":1}`), toolrunnertest.Call("e", "missing", `{}`),
@@ -94,7 +94,7 @@ func TestMiddlewareGoesAroundHandlersInOrder(t *testing.T) {
 		`outer gets weather {"city":"skip"}`, `outer sees "skipped", <nil>`,
 		`outer gets weather {"city":"Atlantis"}`, `inner gets weather {"city":"Atlantis"}`, `handler gets Atlantis`, `inner sees "", the disk is full`, `outer sees "", the disk is full`,
 	)
-	d.wantSent(t, 1, "user text(hi)", "assistant call(a) call(b) call(c) call(d) call(e)", "user result(a) result(b) result(c) result(d) result(e)")
+	d.wantRequest(t, 1, "user 'hi'", "assistant call(a) call(b) call(c) call(d) call(e)", "user result(a) result(b) error(c) error(d) error(e)")
 	d.wantFaithful(t) // what a middleware made of the call is not what the model said
 }
 
@@ -102,7 +102,7 @@ func TestMiddlewareGoesAroundHandlersInOrder(t *testing.T) {
 func TestMiddlewareIsReadForEachTurn(t *testing.T) {
 	var seen trail
 	var ran tally
-	d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callsOf("work", "a"), callsOf("work", "b"), toolrunnertest.Text("done"))
+	d := dialogueWith(t, toolrunner.Params{}, tools(ran.tool("work")), calls("work", "a"), calls("work", "b"), toolrunnertest.Text("done"))
 	d.mustPlay(t, func(turn *toolrunner.Turn) {
 		if turn.Iteration() == 2 {
 			d.Params.Middleware = []toolrunner.Middleware{seen.around("late")}
@@ -118,15 +118,15 @@ func TestTimeoutLeavesHandlersThatIgnoreIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				release := make(chan struct{})
-				deaf := plainTool("deaf", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
+				deaf := raw("deaf", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
 					<-release
 					return toolrunner.TextResult("too late"), nil
 				})
-				polite := plainTool("polite", func(ctx context.Context, _ *toolrunner.Call) (*toolrunner.Result, error) {
+				polite := raw("polite", func(ctx context.Context, _ *toolrunner.Call) (*toolrunner.Result, error) {
 					<-ctx.Done()
 					return toolrunner.TextResult("half"), ctx.Err()
 				})
-				partial := plainTool("partial", func(ctx context.Context, _ *toolrunner.Call) (*toolrunner.Result, error) {
+				partial := raw("partial", func(ctx context.Context, _ *toolrunner.Call) (*toolrunner.Result, error) {
 					<-ctx.Done()
 					return toolrunner.TextResult("what there is"), nil
 				})
@@ -136,7 +136,7 @@ func TestTimeoutLeavesHandlersThatIgnoreIt(t *testing.T) {
 				} else {
 					params.Middleware = []toolrunner.Middleware{toolrunner.Timeout(time.Second)}
 				}
-				d := dialogueWith(t, params, toolList(deaf, polite, partial),
+				d := dialogueWith(t, params, tools(deaf, polite, partial),
 					toolrunnertest.Message(toolrunnertest.Call("a", "deaf", `{}`), toolrunnertest.Call("b", "polite", `{}`), toolrunnertest.Call("c", "partial", `{}`)), toolrunnertest.Text("done"))
 				begin := time.Now()
 				d.mustPlay(t, func(*toolrunner.Turn) {})
@@ -176,7 +176,7 @@ func TestLimitBoundsCallsByNameAcrossRunners(t *testing.T) {
 		var runs sync.WaitGroup
 		for range 2 {
 			reply := toolrunnertest.Message(toolrunnertest.Call("a", "db", `{}`), toolrunnertest.Call("b", "db", `{}`), toolrunnertest.Call("c", "db", `{}`), toolrunnertest.Call("d", "free", `{}`), toolrunnertest.Call("e", "free", `{}`))
-			d := dialogueWith(t, toolrunner.Params{Middleware: []toolrunner.Middleware{limit}}, toolList(plainTool("db", work), plainTool("free", work)), reply, toolrunnertest.Text("done"))
+			d := dialogueWith(t, toolrunner.Params{Middleware: []toolrunner.Middleware{limit}}, tools(raw("db", work), raw("free", work)), reply, toolrunnertest.Text("done"))
 			runs.Go(func() {
 				if err := d.play(t.Context(), func(*toolrunner.Turn) {}); err != nil {
 					t.Errorf("the run ended with %v", err)
@@ -194,7 +194,7 @@ func TestLimitBoundsCallsByNameAcrossRunners(t *testing.T) {
 func TestLimitWaitsNoLongerThanItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ran tally
-		slow := plainTool("slow", func(ctx context.Context, _ *toolrunner.Call) (*toolrunner.Result, error) {
+		slow := raw("slow", func(ctx context.Context, _ *toolrunner.Call) (*toolrunner.Result, error) {
 			ran.Add(1)
 			select {
 			case <-ctx.Done():
@@ -203,9 +203,9 @@ func TestLimitWaitsNoLongerThanItsContext(t *testing.T) {
 				return toolrunner.TextResult("ok"), nil
 			}
 		})
-		quick := plainTool("quick", slow.Handler)
+		quick := raw("quick", slow.Handler)
 		quick.Timeout = time.Minute
-		d := dialogueWith(t, toolrunner.Params{Middleware: []toolrunner.Middleware{toolrunner.Limit(1)}}, toolList(slow, quick),
+		d := dialogueWith(t, toolrunner.Params{Middleware: []toolrunner.Middleware{toolrunner.Limit(1)}}, tools(slow, quick),
 			toolrunnertest.Message(toolrunnertest.Call("a", "slow", `{}`), toolrunnertest.Call("b", "quick", `{}`), toolrunnertest.Call("c", "slow", `{}`)), toolrunnertest.Text("done"))
 		ctx, cancel := context.WithTimeout(t.Context(), 90*time.Minute)
 		defer cancel()
@@ -216,7 +216,7 @@ func TestLimitWaitsNoLongerThanItsContext(t *testing.T) {
 		d.mustPlay(t, func(*toolrunner.Turn) {})
 		ran.want(t, before)
 		for _, call := range []string{"a", "b", "c"} {
-			if got := d.sent(t, -1).ToolResult(call); got == nil {
+			if got := d.request(t, -1).ToolResult(call); got == nil {
 				t.Errorf("the call %s has no result", call)
 			}
 		}
@@ -263,7 +263,7 @@ func TestRetryIsForTemporaryErrorsOfToolsThatMayRunAgain(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var seen trail
 				begin, attempt := time.Now(), 0
-				work := plainTool("work", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
+				work := raw("work", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
 					seen.note("%v", time.Since(begin))
 					if attempt++; attempt <= len(test.errs) {
 						return nil, test.errs[attempt-1]
@@ -271,7 +271,7 @@ func TestRetryIsForTemporaryErrorsOfToolsThatMayRunAgain(t *testing.T) {
 					return toolrunner.TextResult("ok"), nil
 				})
 				work.ReadOnly, work.Idempotent = test.tool.ReadOnly, test.tool.Idempotent
-				d := dialogueWith(t, toolrunner.Params{Middleware: []toolrunner.Middleware{toolrunner.Retry(4, time.Second)}}, toolList(work), callsOf("work", "a"), toolrunnertest.Text("done"))
+				d := dialogueWith(t, toolrunner.Params{Middleware: []toolrunner.Middleware{toolrunner.Retry(4, time.Second)}}, tools(work), calls("work", "a"), toolrunnertest.Text("done"))
 				d.mustPlay(t, func(turn *toolrunner.Turn) {
 					if results, err := turn.Results(t.Context()); turn.Iteration() == 1 && (err != nil || results[0].IsError != test.failed) {
 						t.Errorf("Results() = %v, %v; want failed %v", results, err, test.failed)
@@ -291,7 +291,7 @@ func TestRetryEndsWithItsContext(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				for range 20 { // with no wait, a choice between two that are ready is random
 					var ran tally
-					work := plainTool("work", func(ctx context.Context, _ *toolrunner.Call) (*toolrunner.Result, error) {
+					work := raw("work", func(ctx context.Context, _ *toolrunner.Call) (*toolrunner.Result, error) {
 						ran.Add(1)
 						if wait == 0 {
 							<-ctx.Done()
@@ -299,7 +299,7 @@ func TestRetryEndsWithItsContext(t *testing.T) {
 						return nil, context.DeadlineExceeded
 					})
 					work.ReadOnly, work.Timeout = true, time.Minute
-					d := dialogueWith(t, toolrunner.Params{Middleware: []toolrunner.Middleware{toolrunner.Retry(5, wait)}}, toolList(work), callsOf("work", "a"), toolrunnertest.Text("done"))
+					d := dialogueWith(t, toolrunner.Params{Middleware: []toolrunner.Middleware{toolrunner.Retry(5, wait)}}, tools(work), calls("work", "a"), toolrunnertest.Text("done"))
 					d.mustPlay(t, func(*toolrunner.Turn) {})
 					ran.want(t, 1)
 					d.wantResult(t, "a", `{"type":"tool_result","tool_use_id":"a","content":[{"type":"text","text":"Error: the call timed out after 1m0s"}],"is_error":true}`)

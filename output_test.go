@@ -38,7 +38,7 @@ func intoReport(report any, old bool) func(*toolrunner.Params) {
 // E218, E220, G17, G18.
 func TestTheFinalReplyIsParsedAndNoOther(t *testing.T) {
 	for _, old := range []bool{false, true} {
-		eachWay(t, func(t *testing.T, streaming bool) {
+		bothWays(t, func(t *testing.T, streaming bool) {
 			var report weatherReport
 			s := newStage(t, intoReport(&report, old),
 				lookAt("c1"), toolrunnertest.Message(toolrunnertest.Say("not yet"), toolrunnertest.Call("c2", "look", `{}`)),
@@ -71,7 +71,7 @@ func TestTheFinalReplyIsParsedAndNoOther(t *testing.T) {
 
 // E219, G17: the error comes once, after the last turn, and nothing is lost.
 func TestAReplyThatDoesNotParseIsKept(t *testing.T) {
-	eachWay(t, func(t *testing.T, streaming bool) {
+	bothWays(t, func(t *testing.T, streaming bool) {
 		var report weatherReport
 		s := newStage(t, intoReport(&report, false), toolrunnertest.Text("It is warm."), toolrunnertest.Text(romeReport))
 		turns, err := s.play(t.Context(), streaming, nil)
@@ -87,7 +87,7 @@ func TestAReplyThatDoesNotParseIsKept(t *testing.T) {
 		if turns, err := s.play(t.Context(), streaming, nil); err != nil || len(turns) > 0 {
 			t.Errorf("once more: turns = %q, error = %v; want neither", turns, err)
 		}
-		if err := s.AppendMessages(say("as JSON, please")); err != nil {
+		if err := s.AppendMessages(user("as JSON, please")); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.play(t.Context(), streaming, nil); err != nil || report.City != "Rome" {
@@ -124,7 +124,7 @@ func TestARunThatDidNotCompleteIsNotParsed(t *testing.T) {
 				if message, err := s.RunToCompletion(t.Context()); !errors.Is(err, tt.err) || errors.Is(err, anthropic.ErrStructuredOutputParse) || message == nil {
 					t.Errorf("RunToCompletion() = %v, %v; want the message and %v", message, err, tt.err)
 				}
-				if err := s.AppendMessages(say("go on")); err != nil {
+				if err := s.AppendMessages(user("go on")); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -167,7 +167,7 @@ func TestARawSchemaParsesNothing(t *testing.T) {
 		"map": map[string]any{"type": "object"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			eachWay(t, func(t *testing.T, streaming bool) {
+			bothWays(t, func(t *testing.T, streaming bool) {
 				s := newStage(t, intoReport(schema, false), toolrunnertest.Text("no JSON at all"))
 				if _, err := s.play(t.Context(), streaming, nil); err != nil {
 					t.Fatal(err)

@@ -29,10 +29,10 @@ func TestContainerGoesAlongThroughTakeovers(t *testing.T) {
 			`{"id":"c1","skills":[{"skill_id":"pdf","type":"anthropic"}]}`, `{"id":"c2","skills":[{"skill_id":"pdf","type":"anthropic"}]}`,
 		}},
 	}
-	takes := map[string]func(d *dialogue, turn *toolrunner.Turn) error{
-		"nothing": func(*dialogue, *toolrunner.Turn) error { return nil },
-		"retry":   func(_ *dialogue, turn *toolrunner.Turn) error { return turn.Retry() },
-		"set":     func(d *dialogue, _ *toolrunner.Turn) error { return d.SetMessages(userSays("new")) },
+	takes := map[string]func(d *conversation, turn *toolrunner.Turn) error{
+		"nothing": func(*conversation, *toolrunner.Turn) error { return nil },
+		"retry":   func(_ *conversation, turn *toolrunner.Turn) error { return turn.Retry() },
+		"set":     func(d *conversation, _ *toolrunner.Turn) error { return d.SetMessages(user("new")) },
 	}
 	bothWays(t, func(t *testing.T, streaming bool) {
 		for name, take := range takes {
@@ -41,8 +41,8 @@ func TestContainerGoesAlongThroughTakeovers(t *testing.T) {
 					var ran tally
 					params := toolrunner.Params{}
 					params.Container = test.container
-					d := dialogueWith(t, params, toolList(ran.tool("work")),
-						callsOf("work", "a").Container("c1"), callsOf("work", "b"), callsOf("work", "c").Container("c2"), toolrunnertest.Text("done"))
+					d := dialogueWith(t, params, tools(ran.tool("work")),
+						calls("work", "a").Container("c1"), calls("work", "b"), calls("work", "c").Container("c2"), toolrunnertest.Text("done"))
 					d.streaming = streaming
 					d.mustPlay(t, func(turn *toolrunner.Turn) {
 						_ = turn.Text() // a stream names its container at the end
@@ -53,7 +53,7 @@ func TestContainerGoesAlongThroughTakeovers(t *testing.T) {
 						}
 					})
 					for i, want := range test.want {
-						if got := string(d.sent(t, i).Field("container")); got != want {
+						if got := string(d.request(t, i).Field("container")); got != want {
 							t.Errorf("request %d: container = %s, want %s", i, got, want)
 						}
 					}
@@ -73,18 +73,18 @@ func TestSeamsOfAFallbackHoldThroughTakeovers(t *testing.T) {
 	const seam = `{"type":"fallback","from":{"model":"a"},"to":{"model":"b"},"x":1.0}`
 	fallback := toolrunnertest.RawBlock(seam)
 	call := func(id string) toolrunnertest.Block { return toolrunnertest.Call(id, "work", `{"z":1, "a":2}`) }
-	takes := map[string]func(d *dialogue, turn *toolrunner.Turn) error{
-		"nothing": func(*dialogue, *toolrunner.Turn) error { return nil },
-		"results": func(_ *dialogue, turn *toolrunner.Turn) error {
+	takes := map[string]func(d *conversation, turn *toolrunner.Turn) error{
+		"nothing": func(*conversation, *toolrunner.Turn) error { return nil },
+		"results": func(_ *conversation, turn *toolrunner.Turn) error {
 			results, err := turn.Results(t.Context())
 			if len(results) != 1 {
 				t.Errorf("Results() = %v, want one", results)
 			}
 			return err
 		},
-		"replace": func(_ *dialogue, turn *toolrunner.Turn) error { return turn.Replace(turn.ToParam()) },
-		"set":     func(d *dialogue, _ *toolrunner.Turn) error { return d.SetMessages(d.Messages()...) },
-		"replace with the answer to the lost call": func(_ *dialogue, turn *toolrunner.Turn) error {
+		"replace": func(_ *conversation, turn *toolrunner.Turn) error { return turn.Replace(turn.ToParam()) },
+		"set":     func(d *conversation, _ *toolrunner.Turn) error { return d.SetMessages(d.Messages()...) },
+		"replace with the answer to the lost call": func(_ *conversation, turn *toolrunner.Turn) error {
 			var invalid *toolrunner.HistoryError
 			if err := turn.Replace(turn.ToParam(), answering("old", "late")); !errors.As(err, &invalid) {
 				t.Errorf("Replace() error = %v, want a HistoryError", err)
@@ -96,7 +96,7 @@ func TestSeamsOfAFallbackHoldThroughTakeovers(t *testing.T) {
 		for name, take := range takes {
 			t.Run(name, func(t *testing.T) {
 				var ran tally
-				d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")),
+				d := dialogueWith(t, toolrunner.Params{}, tools(ran.tool("work")),
 					toolrunnertest.Message(call("older"), fallback, call("old"), fallback, call("new")), toolrunnertest.Text("done"))
 				d.streaming = streaming
 				d.mustPlay(t, func(turn *toolrunner.Turn) {
@@ -112,7 +112,7 @@ func TestSeamsOfAFallbackHoldThroughTakeovers(t *testing.T) {
 					}
 				})
 				ran.want(t, 1)
-				d.wantSent(t, 1, "user text(hi)", "assistant call(older) fallback call(old) fallback call(new)", "user result(new)")
+				d.wantRequest(t, 1, "user 'hi'", "assistant call(older) fallback call(old) fallback call(new)", "user result(new)")
 				d.wantFaithful(t)
 			})
 		}
@@ -123,26 +123,26 @@ func TestSeamsOfAFallbackHoldThroughTakeovers(t *testing.T) {
 func TestReplyWithoutCallsAfterItsSeamEndsTheRun(t *testing.T) {
 	var ran tally
 	fallback := toolrunnertest.RawBlock(`{"type":"fallback","from":{"model":"a"},"to":{"model":"b"}}`)
-	d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), toolrunnertest.Message(toolrunnertest.Call("a", "work", `{}`), fallback), toolrunnertest.Text("done"))
+	d := dialogueWith(t, toolrunner.Params{}, tools(ran.tool("work")), toolrunnertest.Message(toolrunnertest.Call("a", "work", `{}`), fallback), toolrunnertest.Text("done"))
 	d.mustPlay(t, func(*toolrunner.Turn) {})
 	if got := d.Outcome(); got != toolrunner.OutcomeCompleted {
 		t.Errorf("Outcome() = %v, want completed", got)
 	}
 	ran.want(t, 0)
-	if err := d.AppendMessages(userSays("go on")); err != nil {
+	if err := d.AppendMessages(user("go on")); err != nil {
 		t.Fatalf("AppendMessages() error = %v", err)
 	}
 	d.mustPlay(t, func(*toolrunner.Turn) {})
-	d.wantSent(t, 1, "user text(hi)", "assistant call(a) fallback", "user text(go on)")
+	d.wantRequest(t, 1, "user 'hi'", "assistant call(a) fallback", "user 'go on'")
 }
 
 // E6, E150: the calls of a refused reply never run, whatever comes after it, and
 // the model reads why.
 func TestRefusedReplyRunsNothing(t *testing.T) {
-	refused := callsOf("work", "a").StopReason("refusal").StopDetails(`{"type":"refusal","category":"x"}`)
+	refused := calls("work", "a").StopReason("refusal").StopDetails(`{"type":"refusal","category":"x"}`)
 	bothWays(t, func(t *testing.T, streaming bool) {
 		var ran tally
-		d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), refused, toolrunnertest.Text("done"))
+		d := dialogueWith(t, toolrunner.Params{}, tools(ran.tool("work")), refused, toolrunnertest.Text("done"))
 		d.streaming = streaming
 		var calls []*toolrunner.Call
 		d.mustPlay(t, func(turn *toolrunner.Turn) { calls = slices.Concat(calls, turn.Calls()) })
@@ -152,12 +152,12 @@ func TestRefusedReplyRunsNothing(t *testing.T) {
 		if _, err := d.RunToCompletion(t.Context()); !errors.Is(err, toolrunner.ErrRefused) {
 			t.Errorf("RunToCompletion() error = %v, want ErrRefused", err)
 		}
-		if err := d.AppendMessages(userSays("why?")); err != nil {
+		if err := d.AppendMessages(user("why?")); err != nil {
 			t.Fatalf("AppendMessages() error = %v", err)
 		}
 		d.mustPlay(t, func(*toolrunner.Turn) {})
 		ran.want(t, 0)
-		d.wantSent(t, 1, "user text(hi)", "assistant call(a)", "user result(a)", "user text(why?)")
+		d.wantRequest(t, 1, "user 'hi'", "assistant call(a)", "user error(a)", "user 'why?'")
 		d.wantResult(t, "a", `{"type":"tool_result","tool_use_id":"a","content":[{"type":"text","text":"Error: this call was not run, because the reply that holds it was refused."}],"is_error":true}`)
 		d.wantFaithful(t)
 	})

@@ -22,28 +22,28 @@ func TestCallsAtTheEndOfAGivenHistoryAreAnswered(t *testing.T) {
 	const handmade = `{"type":"tool_result","tool_use_id":"a","content":"by hand"}`
 	tests := []struct {
 		name string
-		take func(d *dialogue, turn *toolrunner.Turn) error
+		take func(d *conversation, turn *toolrunner.Turn) error
 		want []string // of the second request, after "hi"
 		ran  int32
 	}{
-		{"replace with the reply", func(_ *dialogue, turn *toolrunner.Turn) error { return turn.Replace(turn.ToParam()) }, []string{"assistant call(a)", "user result(a)"}, 1},
-		{"replace with another call", func(_ *dialogue, turn *toolrunner.Turn) error { return turn.Replace(calling("x", "work")) }, []string{"assistant call(x)", "user result(x)"}, 1},
-		{"replace with a result by hand", func(_ *dialogue, turn *toolrunner.Turn) error {
-			return turn.Replace(turn.ToParam(), answering("a", "by hand"), userSays("be concise"))
-		}, []string{"assistant call(a)", "user result(a)", "user text(be concise)"}, 0},
-		{"set to what is there", func(d *dialogue, _ *toolrunner.Turn) error { return d.SetMessages(d.Messages()...) }, []string{"assistant call(a)", "user result(a)"}, 1},
-		{"set with a result by hand", func(d *dialogue, _ *toolrunner.Turn) error {
+		{"replace with the reply", func(_ *conversation, turn *toolrunner.Turn) error { return turn.Replace(turn.ToParam()) }, []string{"assistant call(a)", "user result(a)"}, 1},
+		{"replace with another call", func(_ *conversation, turn *toolrunner.Turn) error { return turn.Replace(calling("x", "work")) }, []string{"assistant call(x)", "user result(x)"}, 1},
+		{"replace with a result by hand", func(_ *conversation, turn *toolrunner.Turn) error {
+			return turn.Replace(turn.ToParam(), answering("a", "by hand"), user("be concise"))
+		}, []string{"assistant call(a)", "user result(a)", "user 'be concise'"}, 0},
+		{"set to what is there", func(d *conversation, _ *toolrunner.Turn) error { return d.SetMessages(d.Messages()...) }, []string{"assistant call(a)", "user result(a)"}, 1},
+		{"set with a result by hand", func(d *conversation, _ *toolrunner.Turn) error {
 			return d.SetMessages(append(d.Messages(), answering("a", "by hand"))...)
 		}, []string{"assistant call(a)", "user result(a)"}, 0},
-		{"append a result by hand", func(d *dialogue, _ *toolrunner.Turn) error { return d.AppendMessages(answering("a", "by hand")) }, []string{"assistant call(a)", "user result(a)"}, 0},
-		{"replace, then append a result by hand", func(d *dialogue, turn *toolrunner.Turn) error {
+		{"append a result by hand", func(d *conversation, _ *toolrunner.Turn) error { return d.AppendMessages(answering("a", "by hand")) }, []string{"assistant call(a)", "user result(a)"}, 0},
+		{"replace, then append a result by hand", func(d *conversation, turn *toolrunner.Turn) error {
 			return errors.Join(turn.Replace(turn.ToParam()), d.AppendMessages(answering("a", "by hand")))
 		}, []string{"assistant call(a)", "user result(a)"}, 0},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var ran tally
-			d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callsOf("work", "a"), toolrunnertest.Text("done"))
+			d := dialogueWith(t, toolrunner.Params{}, tools(ran.tool("work")), calls("work", "a"), toolrunnertest.Text("done"))
 			d.mustPlay(t, func(turn *toolrunner.Turn) {
 				if turn.Iteration() > 1 {
 					return
@@ -53,7 +53,7 @@ func TestCallsAtTheEndOfAGivenHistoryAreAnswered(t *testing.T) {
 				}
 			})
 			ran.want(t, test.ran)
-			d.wantSent(t, 1, append([]string{"user text(hi)"}, test.want...)...)
+			d.wantRequest(t, 1, append([]string{"user 'hi'"}, test.want...)...)
 			if test.ran == 0 {
 				d.wantResult(t, "a", handmade)
 			}
@@ -65,24 +65,24 @@ func TestCallsAtTheEndOfAGivenHistoryAreAnswered(t *testing.T) {
 // E80, E117: calls that ran in the body are not run again by a takeover that
 // keeps them, and what the caller changed in their results stays.
 func TestResultsOutliveATakeoverOfTheirTurn(t *testing.T) {
-	takes := map[string]func(d *dialogue, turn *toolrunner.Turn, reply anthropic.BetaMessageParam) error{
-		"replace": func(_ *dialogue, turn *toolrunner.Turn, reply anthropic.BetaMessageParam) error {
+	takes := map[string]func(d *conversation, turn *toolrunner.Turn, reply anthropic.BetaMessageParam) error{
+		"replace": func(_ *conversation, turn *toolrunner.Turn, reply anthropic.BetaMessageParam) error {
 			return turn.Replace(reply)
 		},
-		"set": func(d *dialogue, _ *toolrunner.Turn, reply anthropic.BetaMessageParam) error {
-			return d.SetMessages(userSays("hello"), reply)
+		"set": func(d *conversation, _ *toolrunner.Turn, reply anthropic.BetaMessageParam) error {
+			return d.SetMessages(user("hello"), reply)
 		},
-		"retry, then replace": func(_ *dialogue, turn *toolrunner.Turn, reply anthropic.BetaMessageParam) error {
+		"retry, then replace": func(_ *conversation, turn *toolrunner.Turn, reply anthropic.BetaMessageParam) error {
 			return errors.Join(turn.Retry(), turn.Replace(reply))
 		},
-		"set to all": func(d *dialogue, _ *toolrunner.Turn, _ anthropic.BetaMessageParam) error {
+		"set to all": func(d *conversation, _ *toolrunner.Turn, _ anthropic.BetaMessageParam) error {
 			return d.SetMessages(d.Messages()...)
 		},
 	}
 	for name, take := range takes {
 		t.Run(name, func(t *testing.T) {
 			var ran tally
-			d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callsOf("work", "a"), toolrunnertest.Text("done"))
+			d := dialogueWith(t, toolrunner.Params{}, tools(ran.tool("work")), calls("work", "a"), toolrunnertest.Text("done"))
 			d.mustPlay(t, func(turn *toolrunner.Turn) {
 				if turn.Iteration() > 1 {
 					return
@@ -109,20 +109,20 @@ func TestInvalidTakeoverChangesNothing(t *testing.T) {
 		messages messageParams
 		index    int
 	}{
-		{"empty text", messageParams{userSays("ok"), userSays("")}, 1},
-		{"nothing but space", messageParams{userSays(" \n")}, 0},
-		{"result without a call", messageParams{userSays("ok"), answering("x", "no")}, 1},
-		{"result twice", messageParams{userSays("ok"), calling("x", "work"), answering("x", "one"), answering("x", "two")}, 3},
-		{"call twice", messageParams{userSays("ok"), calling("x", "work"), answering("x", "one"), calling("x", "work")}, 3},
+		{"empty text", messageParams{user("ok"), user("")}, 1},
+		{"nothing but space", messageParams{user(" \n")}, 0},
+		{"result without a call", messageParams{user("ok"), answering("x", "no")}, 1},
+		{"result twice", messageParams{user("ok"), calling("x", "work"), answering("x", "one"), answering("x", "two")}, 3},
+		{"call twice", messageParams{user("ok"), calling("x", "work"), answering("x", "one"), calling("x", "work")}, 3},
 		{"no content", messageParams{verbatim(`{"role":"user","content":[]}`)}, 0},
 		{"unknown role", messageParams{verbatim(`{"role":"robot","content":"hi"}`)}, 0},
-		{"no JSON", messageParams{userSays("ok"), verbatim(`{"role":`)}, 1},
+		{"no JSON", messageParams{user("ok"), verbatim(`{"role":`)}, 1},
 		{"zero", messageParams{{}}, 0},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var ran tally
-			d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callsOf("work", "a"), toolrunnertest.Text("done"))
+			d := dialogueWith(t, toolrunner.Params{}, tools(ran.tool("work")), calls("work", "a"), toolrunnertest.Text("done"))
 			d.mustPlay(t, func(turn *toolrunner.Turn) {
 				if turn.Iteration() > 1 {
 					return
@@ -139,7 +139,7 @@ func TestInvalidTakeoverChangesNothing(t *testing.T) {
 				}
 			})
 			ran.want(t, 1)
-			d.wantSent(t, 1, "user text(hi)", "assistant call(a)", "user result(a)")
+			d.wantRequest(t, 1, "user 'hi'", "assistant call(a)", "user result(a)")
 			d.wantFaithful(t)
 		})
 	}
@@ -156,7 +156,7 @@ func TestTakeoversNeedMessages(t *testing.T) {
 			t.Error("Replace() error = nil, want one")
 		}
 	})
-	d.wantHeld(t, "user text(hi)", "assistant text(done)")
+	d.wantHistory(t, "user 'hi'", "assistant 'done'")
 }
 
 // E108, E136: between runs SetMessages is the history of the next one.
@@ -165,21 +165,21 @@ func TestSetMessagesBetweenRuns(t *testing.T) {
 	tests := []struct {
 		name    string
 		replies []toolrunnertest.Reply
-		first   func(d *dialogue) // the run before
+		first   func(d *conversation) // the run before
 	}{
-		{"before the first", nil, func(*dialogue) {}},
-		{"after the end", []toolrunnertest.Reply{callsOf("work", "a"), toolrunnertest.Text("one")}, func(d *dialogue) {
+		{"before the first", nil, func(*conversation) {}},
+		{"after the end", []toolrunnertest.Reply{calls("work", "a"), toolrunnertest.Text("one")}, func(d *conversation) {
 			_ = d.play(t.Context(), func(*toolrunner.Turn) {})
 		}},
-		{"after a break at calls", []toolrunnertest.Reply{callsOf("work", "a")}, func(d *dialogue) {
+		{"after a break at calls", []toolrunnertest.Reply{calls("work", "a")}, func(d *conversation) {
 			for range d.All(t.Context()) {
 				break
 			}
 		}},
-		{"after a failed request", []toolrunnertest.Reply{callsOf("work", "a"), toolrunnertest.Status(500, "api_error", "no")}, func(d *dialogue) {
+		{"after a failed request", []toolrunnertest.Reply{calls("work", "a"), toolrunnertest.Status(500, "api_error", "no")}, func(d *conversation) {
 			_ = d.play(t.Context(), func(*toolrunner.Turn) {})
 		}},
-		{"after a compaction", []toolrunnertest.Reply{callsOf("work", "a"), toolrunnertest.Text("one"), summary}, func(d *dialogue) {
+		{"after a compaction", []toolrunnertest.Reply{calls("work", "a"), toolrunnertest.Text("one"), summary}, func(d *conversation) {
 			_ = d.play(t.Context(), func(turn *toolrunner.Turn) {
 				if turn.Iteration() == 2 {
 					_ = d.CompactBeforeNextTurn(anthropic.BetaCompactionConfigUnionParam{})
@@ -191,18 +191,18 @@ func TestSetMessagesBetweenRuns(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var ran tally
 			replies := append(slices.Clip(test.replies), toolrunnertest.Text("done"))
-			d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), replies...)
+			d := dialogueWith(t, toolrunner.Params{}, tools(ran.tool("work")), replies...)
 			test.first(d)
 			before := ran.Load()
-			if err := d.SetMessages(userSays("new"), calling("a", "work")); err != nil {
+			if err := d.SetMessages(user("new"), calling("a", "work")); err != nil {
 				t.Fatalf("SetMessages() error = %v", err)
 			}
-			if err := d.AppendMessages(userSays("and")); err != nil {
+			if err := d.AppendMessages(user("and")); err != nil {
 				t.Fatalf("AppendMessages() error = %v", err)
 			}
 			d.mustPlay(t, func(*toolrunner.Turn) {})
 			ran.want(t, before+1)
-			d.wantSent(t, -1, "user text(new)", "assistant call(a)", "user result(a)", "user text(and)")
+			d.wantRequest(t, -1, "user 'new'", "assistant call(a)", "user result(a)", "user 'and'")
 			if got := d.Outcome(); got != toolrunner.OutcomeCompleted {
 				t.Errorf("Outcome() = %v, want completed", got)
 			}
@@ -219,17 +219,17 @@ func TestSetMessagesKeepsTheBytesOfWhatIsLeftAsItWas(t *testing.T) {
 	)
 	bothWays(t, func(t *testing.T, streaming bool) {
 		var ran tally
-		d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), odd, toolrunnertest.Text("one"), toolrunnertest.Text("two"))
+		d := dialogueWith(t, toolrunner.Params{}, tools(ran.tool("work")), odd, toolrunnertest.Text("one"), toolrunnertest.Text("two"))
 		d.streaming = streaming
 		d.mustPlay(t, func(turn *toolrunner.Turn) {
 			if turn.Iteration() != 2 {
 				return
 			}
-			if err := d.SetMessages(append(d.Messages()[:3], userSays("again"))...); err != nil {
+			if err := d.SetMessages(append(d.Messages()[:3], user("again"))...); err != nil {
 				t.Errorf("SetMessages() error = %v", err)
 			}
 		})
-		before, after := d.sent(t, 1).Messages(), d.sent(t, 2).Messages()
+		before, after := d.request(t, 1).Messages(), d.request(t, 2).Messages()
 		if diff := cmp.Diff(before, after[:3]); diff != "" {
 			t.Errorf("the first messages (-before +after):\n%s", diff)
 		}

@@ -48,7 +48,7 @@ func TestSuspendedRunGoesOnInAnotherProcess(t *testing.T) {
 	}
 	params.Model, params.MaxTokens = "claude-test", 100
 	first := params
-	first.Messages = []anthropic.BetaMessageParam{userSays("pay my bills")}
+	first.Messages = []anthropic.BetaMessageParam{user("pay my bills")}
 	r, err := toolrunner.New(&client.Beta.Messages, []anthropic.BetaTool{payments(paid)}, first)
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +107,7 @@ func TestFileCheckpointBringsARunBack(t *testing.T) {
 		p.Checkpoint = file.Append
 		var r *toolrunner.Runner
 		if snapshot := file.Snapshot(); snapshot == nil {
-			p.Messages = []anthropic.BetaMessageParam{userSays("pay my bills")}
+			p.Messages = []anthropic.BetaMessageParam{user("pay my bills")}
 			r, err = toolrunner.New(&client.Beta.Messages, []anthropic.BetaTool{payments(paid)}, p)
 		} else {
 			r, err = toolrunner.Resume(&client.Beta.Messages, []anthropic.BetaTool{payments(paid)}, p, snapshot)

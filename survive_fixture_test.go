@@ -69,7 +69,7 @@ func (l ledger) effects(t *testing.T) map[string]int {
 // has not, and one that has none; around is called around each effect.
 func (l ledger) tools(around func(effect func() error) error) []anthropic.BetaTool {
 	tool := func(name string, effect func(call *toolrunner.Call) error) *toolrunner.Tool {
-		return plainTool(name, func(_ context.Context, call *toolrunner.Call) (*toolrunner.Result, error) {
+		return raw(name, func(_ context.Context, call *toolrunner.Call) (*toolrunner.Result, error) {
 			if err := around(func() error { return effect(call) }); err != nil {
 				return nil, err
 			}
@@ -81,7 +81,7 @@ func (l ledger) tools(around func(effect func() error) error) []anthropic.BetaTo
 	book.Idempotent = true
 	look := tool("look", func(*toolrunner.Call) error { return nil })
 	look.ReadOnly = true
-	return toolList(pay, book, look)
+	return tools(pay, book, look)
 }
 
 // agenda is a model that calls each tool once in each of its turns. What it replies
@@ -130,7 +130,7 @@ func begun(client *anthropic.Client, tools []anthropic.BetaTool, params toolrunn
 	if len(snapshot) > 0 {
 		return toolrunner.Resume(&client.Beta.Messages, tools, params, snapshot)
 	}
-	params.Messages = []anthropic.BetaMessageParam{userSays("do all of it")}
+	params.Messages = []anthropic.BetaMessageParam{user("do all of it")}
 	return toolrunner.New(&client.Beta.Messages, tools, params)
 }
 

@@ -16,7 +16,7 @@ import (
 
 // repeatableTool is one whose calls may run again, with a result of their own.
 func repeatableTool(name string) *toolrunner.Tool {
-	tool := plainTool(name, func(_ context.Context, call *toolrunner.Call) (*toolrunner.Result, error) {
+	tool := raw(name, func(_ context.Context, call *toolrunner.Call) (*toolrunner.Result, error) {
 		if strings.Contains(call.ID, "fail") {
 			return nil, errors.New("failed for " + call.ID)
 		}
@@ -40,7 +40,7 @@ func model(script ...toolrunnertest.Reply) func(q *toolrunnertest.Request) toolr
 }
 
 func stories() []story {
-	work := toolList(repeatableTool("work"))
+	work := tools(repeatableTool("work"))
 	call := func(id string) toolrunnertest.Block {
 		return toolrunnertest.Call(id, "work", `{"n": 12345678901234567890, "a":[ ]}`)
 	}
@@ -59,19 +59,19 @@ func stories() []story {
 		{name: "forced", params: forced, tools: work, model: model(two, done)},
 		{name: "cut off", tools: work, model: model(two, toolrunnertest.Message(toolrunnertest.Say("x"), call("c")).StopReason("max_tokens"), done), body: func(e *episode, turn *toolrunner.Turn) {
 			if turn.StopReason == "max_tokens" {
-				e.must(e.AppendMessages(userSays("go on")))
+				e.must(e.AppendMessages(user("go on")))
 				e.after = true
 			}
 		}},
 		{name: "follow-ups", tools: work, model: model(two, done), body: func(e *episode, turn *toolrunner.Turn) {
 			if e.first("append") {
-				e.must(e.AppendMessages(userSays("also this"), calling("given", "work")))
+				e.must(e.AppendMessages(user("also this"), calling("given", "work")))
 				e.after = true
 			}
 		}},
 		{name: "follow-ups to a paused turn", tools: work, model: model(server, found, done), body: func(e *episode, turn *toolrunner.Turn) {
 			if e.first("append") {
-				e.must(e.AppendMessages(userSays("also this"), calling("given", "work"), answering("given", "here")))
+				e.must(e.AppendMessages(user("also this"), calling("given", "work"), answering("given", "here")))
 				e.after = true
 			}
 		}},
@@ -110,13 +110,13 @@ func stories() []story {
 			if e.first("replace") {
 				_, err := turn.Results(e.t.Context())
 				e.must(err)
-				e.must(turn.Replace(userSays("think again"), turn.ToParam()))
+				e.must(turn.Replace(user("think again"), turn.ToParam()))
 				e.after = true
 			}
 		}},
 		{name: "set", tools: work, model: model(two, done), body: func(e *episode, turn *toolrunner.Turn) {
 			if e.first("set") {
-				e.must(e.SetMessages(append(e.Messages()[:1], userSays("anew"), calling("d", "work"))...))
+				e.must(e.SetMessages(append(e.Messages()[:1], user("anew"), calling("d", "work"))...))
 				e.after = true
 			}
 		}},
@@ -144,7 +144,7 @@ func stories() []story {
 
 // toolStories are about tools that come and go.
 func toolStories() []story {
-	work, late := toolList(repeatableTool("work"), repeatableTool("spare")), toolList(repeatableTool("late"))
+	work, late := tools(repeatableTool("work"), repeatableTool("spare")), tools(repeatableTool("late"))
 	call := func(id, tool string) toolrunnertest.Block { return toolrunnertest.Call(id, tool, `{}`) }
 	change := func(change func(e *episode, iteration int)) func(e *episode, turn *toolrunner.Turn) {
 		return func(e *episode, turn *toolrunner.Turn) {

@@ -17,25 +17,25 @@ var serverFound = toolrunnertest.RawBlock(`{"type":"web_search_tool_result","too
 // E99, E108: follow-ups of a body that takes over come after what it took over
 // with, whichever came first; SetMessages drops those that wait.
 func TestFollowUpsBesideATakeover(t *testing.T) {
-	follow := func(d *dialogue, text string) error { return d.AppendMessages(userSays(text)) }
+	follow := func(d *conversation, text string) error { return d.AppendMessages(user(text)) }
 	tests := []struct {
 		name string
-		body func(d *dialogue, turn *toolrunner.Turn) error
+		body func(d *conversation, turn *toolrunner.Turn) error
 		want []string // of the second request, after "hi"
 	}{
-		{"retry between", func(d *dialogue, turn *toolrunner.Turn) error {
+		{"retry between", func(d *conversation, turn *toolrunner.Turn) error {
 			return errors.Join(follow(d, "before"), turn.Retry(), follow(d, "after"))
-		}, []string{"user text(before)", "user text(after)"}},
-		{"replace between", func(d *dialogue, turn *toolrunner.Turn) error {
-			return errors.Join(follow(d, "before"), turn.Replace(userSays("new")), follow(d, "after"))
-		}, []string{"user text(new)", "user text(before)", "user text(after)"}},
-		{"replace with calls between", func(d *dialogue, turn *toolrunner.Turn) error {
+		}, []string{"user 'before'", "user 'after'"}},
+		{"replace between", func(d *conversation, turn *toolrunner.Turn) error {
+			return errors.Join(follow(d, "before"), turn.Replace(user("new")), follow(d, "after"))
+		}, []string{"user 'new'", "user 'before'", "user 'after'"}},
+		{"replace with calls between", func(d *conversation, turn *toolrunner.Turn) error {
 			return errors.Join(follow(d, "before"), turn.Replace(turn.ToParam()), follow(d, "after"))
-		}, []string{"assistant call(a)", "user result(a)", "user text(before)", "user text(after)"}},
-		{"set between", func(d *dialogue, _ *toolrunner.Turn) error {
-			return errors.Join(follow(d, "before"), d.SetMessages(userSays("hi"), userSays("new")), follow(d, "after"))
-		}, []string{"user text(new)", "user text(after)"}},
-		{"the id of a dropped call is free", func(d *dialogue, turn *toolrunner.Turn) error {
+		}, []string{"assistant call(a)", "user result(a)", "user 'before'", "user 'after'"}},
+		{"set between", func(d *conversation, _ *toolrunner.Turn) error {
+			return errors.Join(follow(d, "before"), d.SetMessages(user("hi"), user("new")), follow(d, "after"))
+		}, []string{"user 'new'", "user 'after'"}},
+		{"the id of a dropped call is free", func(d *conversation, turn *toolrunner.Turn) error {
 			return errors.Join(turn.Retry(), d.AppendMessages(calling("a", "other"), answering("a", "by hand")))
 		}, []string{"assistant call(a)", "user result(a)"}},
 	}
@@ -43,7 +43,7 @@ func TestFollowUpsBesideATakeover(t *testing.T) {
 		for _, test := range tests {
 			t.Run(test.name, func(t *testing.T) {
 				var ran tally
-				d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callsOf("work", "a"), toolrunnertest.Text("done"))
+				d := dialogueWith(t, toolrunner.Params{}, tools(ran.tool("work")), calls("work", "a"), toolrunnertest.Text("done"))
 				d.streaming = streaming
 				d.mustPlay(t, func(turn *toolrunner.Turn) {
 					if turn.Iteration() > 1 {
@@ -54,7 +54,7 @@ func TestFollowUpsBesideATakeover(t *testing.T) {
 						t.Errorf("the body failed: %v", err)
 					}
 				})
-				d.wantSent(t, 1, append([]string{"user text(hi)"}, test.want...)...)
+				d.wantRequest(t, 1, append([]string{"user 'hi'"}, test.want...)...)
 				d.wantFaithful(t, toolrunnertest.Takeover(1))
 			})
 		}
@@ -76,7 +76,7 @@ func TestTakeoverThatWaitingFollowUpsDoNotFitIsRefused(t *testing.T) {
 			t.Errorf("Replace() error = %v, want a HistoryError: the call x would be there twice", err)
 		}
 	})
-	d.wantSent(t, 1, "user text(hi)", "assistant text(one)", "assistant call(x)", "user result(x)")
+	d.wantRequest(t, 1, "user 'hi'", "assistant 'one'", "assistant call(x)", "user result(x)")
 }
 
 // E7, E101, E119: the continuation of a paused turn can be dropped; only another
@@ -93,12 +93,12 @@ func TestRetryOfAContinuationGoesOnWithThePausedTurn(t *testing.T) {
 			if turn.Iteration() != 2 {
 				return
 			}
-			if err := errors.Join(d.AppendMessages(userSays("hurry")), turn.Retry()); err != nil {
+			if err := errors.Join(d.AppendMessages(user("hurry")), turn.Retry()); err != nil {
 				t.Errorf("the takeover failed: %v", err)
 			}
 		})
-		d.wantSent(t, 2, "user text(hi)", "assistant server_tool_use")
-		d.wantSent(t, 3, "user text(hi)", "assistant server_tool_use", "assistant web_search_tool_result text(found)", "user text(hurry)")
+		d.wantRequest(t, 2, "user 'hi'", "assistant server_tool_use")
+		d.wantRequest(t, 3, "user 'hi'", "assistant server_tool_use", "assistant web_search_tool_result 'found'", "user 'hurry'")
 		d.wantFaithful(t, toolrunnertest.Takeover(2))
 	})
 }
@@ -113,11 +113,11 @@ func TestOnlyAContinuationReplacesTheOneOfAPausedTurn(t *testing.T) {
 			return
 		}
 		var invalid *toolrunner.HistoryError
-		if err := turn.Replace(userSays("forget it")); !errors.As(err, &invalid) {
+		if err := turn.Replace(user("forget it")); !errors.As(err, &invalid) {
 			t.Errorf("Replace() error = %v, want a HistoryError", err)
 		}
 		paused := verbatim(`{"role":"assistant","content":[{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}}]}`)
-		if err := d.SetMessages(userSays("hi"), paused, userSays("forget it")); !errors.As(err, &invalid) || invalid.Index != 2 {
+		if err := d.SetMessages(user("hi"), paused, user("forget it")); !errors.As(err, &invalid) || invalid.Index != 2 {
 			t.Errorf("SetMessages() error = %v, want a HistoryError for message 2", err)
 		}
 	})
@@ -130,19 +130,19 @@ func TestTakeoverOfAPausedTurn(t *testing.T) {
 	bothWays(t, func(t *testing.T, streaming bool) {
 		for _, takeover := range []struct {
 			name string
-			take func(d *dialogue, turn *toolrunner.Turn) error
+			take func(d *conversation, turn *toolrunner.Turn) error
 		}{
-			{"retry", func(_ *dialogue, turn *toolrunner.Turn) error { return turn.Retry() }},
-			{"replace", func(d *dialogue, turn *toolrunner.Turn) error {
+			{"retry", func(_ *conversation, turn *toolrunner.Turn) error { return turn.Retry() }},
+			{"replace", func(d *conversation, turn *toolrunner.Turn) error {
 				return turn.Replace(anthropic.BetaMessageParam{OfAssistant: &anthropic.BetaAssistantMessageParam{
 					Content: []anthropic.BetaContentBlockParamUnion{anthropic.NewBetaTextBlock("so")},
-				}}, userSays("go on"))
+				}}, user("go on"))
 			}},
-			{"set", func(d *dialogue, _ *toolrunner.Turn) error { return d.SetMessages(userSays("hi")) }},
+			{"set", func(d *conversation, _ *toolrunner.Turn) error { return d.SetMessages(user("hi")) }},
 		} {
 			t.Run(takeover.name, func(t *testing.T) {
 				var ran tally
-				d := dialogueWith(t, toolrunner.Params{}, nil, toolrunnertest.Message(serverSearch).StopReason("pause_turn"), callsOf("work", "a"), toolrunnertest.Text("done"))
+				d := dialogueWith(t, toolrunner.Params{}, nil, toolrunnertest.Message(serverSearch).StopReason("pause_turn"), calls("work", "a"), toolrunnertest.Text("done"))
 				d.streaming = streaming
 				d.mustPlay(t, func(turn *toolrunner.Turn) {
 					if turn.Iteration() > 1 {
@@ -153,11 +153,11 @@ func TestTakeoverOfAPausedTurn(t *testing.T) {
 					}
 				})
 				ran.want(t, 1)
-				want := []string{"user text(hi)", "system addition(work)"}
+				want := []string{"user 'hi'", "system addition(work)"}
 				if takeover.name == "replace" {
-					want = []string{"user text(hi)", "assistant text(so)", "user text(go on)", "system addition(work)"}
+					want = []string{"user 'hi'", "assistant 'so'", "user 'go on'", "system addition(work)"}
 				}
-				d.wantSent(t, 1, want...)
+				d.wantRequest(t, 1, want...)
 			})
 		}
 	})
@@ -180,12 +180,12 @@ func TestOutcomeInABodyThatTakesOver(t *testing.T) {
 		if got := d.Outcome(); got != toolrunner.OutcomeRunning {
 			t.Errorf("Outcome() = %v after the takeover, want running", got)
 		}
-		d.wantHeld(t, "user text(hi)")
+		d.wantHistory(t, "user 'hi'")
 	})
 	if got := d.LastMessage().Content[0].Text; got != "yes" || d.IterationCount() != 2 {
 		t.Errorf("LastMessage() says %q after %d iterations, want yes after 2", got, d.IterationCount())
 	}
-	d.wantHeld(t, "user text(hi)", "assistant text(yes)")
+	d.wantHistory(t, "user 'hi'", "assistant 'yes'")
 }
 
 // S8, E133: a body that takes over and then breaks off: the next loop sends what
@@ -193,7 +193,7 @@ func TestOutcomeInABodyThatTakesOver(t *testing.T) {
 func TestTakeoverAndBreak(t *testing.T) {
 	bothWays(t, func(t *testing.T, streaming bool) {
 		var ran tally
-		d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callsOf("work", "a"), toolrunnertest.Text("done"))
+		d := dialogueWith(t, toolrunner.Params{}, tools(ran.tool("work")), calls("work", "a"), toolrunnertest.Text("done"))
 		d.streaming = streaming
 		turns := d.All(t.Context())
 		if streaming {
@@ -203,7 +203,7 @@ func TestTakeoverAndBreak(t *testing.T) {
 			if err != nil {
 				t.Fatalf("the run ended with %v", err)
 			}
-			if err := turn.Replace(userSays("new")); err != nil {
+			if err := turn.Replace(user("new")); err != nil {
 				t.Errorf("Replace() error = %v", err)
 			}
 			break
@@ -213,14 +213,14 @@ func TestTakeoverAndBreak(t *testing.T) {
 		}
 		d.mustPlay(t, func(*toolrunner.Turn) {})
 		ran.want(t, 0)
-		d.wantSent(t, 1, "user text(hi)", "user text(new)")
+		d.wantRequest(t, 1, "user 'hi'", "user 'new'")
 	})
 }
 
 // Takeovers also work step by step.
 func TestTakeoverBetweenSteps(t *testing.T) {
 	var ran tally
-	d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callsOf("work", "a"), callsOf("work", "b"), toolrunnertest.Text("done"))
+	d := dialogueWith(t, toolrunner.Params{}, tools(ran.tool("work")), calls("work", "a"), calls("work", "b"), toolrunnertest.Text("done"))
 	first, err := d.Next(t.Context())
 	if err != nil {
 		t.Fatalf("Next() error = %v", err)
@@ -238,6 +238,6 @@ func TestTakeoverBetweenSteps(t *testing.T) {
 		t.Fatalf("Next() error = %v", err)
 	}
 	ran.want(t, 1)
-	d.wantSent(t, 1, "user text(hi)")
-	d.wantSent(t, 2, "user text(hi)", "assistant call(b)", "user result(b)")
+	d.wantRequest(t, 1, "user 'hi'")
+	d.wantRequest(t, 2, "user 'hi'", "assistant call(b)", "user result(b)")
 }

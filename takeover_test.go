@@ -15,33 +15,33 @@ import (
 // and what it says itself, if anything, as the history.
 var takeovers = []struct {
 	name string
-	take func(d *dialogue, turn *toolrunner.Turn) error
+	take func(d *conversation, turn *toolrunner.Turn) error
 	adds []string
 }{
-	{"retry", func(_ *dialogue, turn *toolrunner.Turn) error { return turn.Retry() }, nil},
-	{"replace", func(_ *dialogue, turn *toolrunner.Turn) error { return turn.Replace(userSays("again")) }, []string{"user text(again)"}},
-	{"retry twice", func(_ *dialogue, turn *toolrunner.Turn) error { return errors.Join(turn.Retry(), turn.Retry()) }, nil},
-	{"replace twice", func(_ *dialogue, turn *toolrunner.Turn) error {
-		return errors.Join(turn.Replace(userSays("no")), turn.Replace(userSays("again")))
-	}, []string{"user text(again)"}},
-	{"replace, then retry", func(_ *dialogue, turn *toolrunner.Turn) error {
-		return errors.Join(turn.Replace(userSays("no")), turn.Retry())
+	{"retry", func(_ *conversation, turn *toolrunner.Turn) error { return turn.Retry() }, nil},
+	{"replace", func(_ *conversation, turn *toolrunner.Turn) error { return turn.Replace(user("again")) }, []string{"user 'again'"}},
+	{"retry twice", func(_ *conversation, turn *toolrunner.Turn) error { return errors.Join(turn.Retry(), turn.Retry()) }, nil},
+	{"replace twice", func(_ *conversation, turn *toolrunner.Turn) error {
+		return errors.Join(turn.Replace(user("no")), turn.Replace(user("again")))
+	}, []string{"user 'again'"}},
+	{"replace, then retry", func(_ *conversation, turn *toolrunner.Turn) error {
+		return errors.Join(turn.Replace(user("no")), turn.Retry())
 	}, nil},
-	{"retry, then replace", func(_ *dialogue, turn *toolrunner.Turn) error {
-		return errors.Join(turn.Retry(), turn.Replace(userSays("again")))
-	}, []string{"user text(again)"}},
-	{"set", func(d *dialogue, _ *toolrunner.Turn) error {
-		return d.SetMessages(append(d.Messages()[:3], userSays("again"))...)
-	}, []string{"user text(again)"}},
-	{"set, then retry", func(d *dialogue, turn *toolrunner.Turn) error {
-		return errors.Join(d.SetMessages(append(d.Messages()[:3], userSays("again"))...), turn.Retry())
-	}, []string{"user text(again)"}},
-	{"set, then replace", func(d *dialogue, turn *toolrunner.Turn) error {
-		return errors.Join(d.SetMessages(d.Messages()[:3]...), turn.Replace(userSays("again")))
-	}, []string{"user text(again)"}},
-	{"retry, then set", func(d *dialogue, turn *toolrunner.Turn) error {
-		return errors.Join(turn.Retry(), d.SetMessages(append(d.Messages()[:3], userSays("again"))...))
-	}, []string{"user text(again)"}},
+	{"retry, then replace", func(_ *conversation, turn *toolrunner.Turn) error {
+		return errors.Join(turn.Retry(), turn.Replace(user("again")))
+	}, []string{"user 'again'"}},
+	{"set", func(d *conversation, _ *toolrunner.Turn) error {
+		return d.SetMessages(append(d.Messages()[:3], user("again"))...)
+	}, []string{"user 'again'"}},
+	{"set, then retry", func(d *conversation, turn *toolrunner.Turn) error {
+		return errors.Join(d.SetMessages(append(d.Messages()[:3], user("again"))...), turn.Retry())
+	}, []string{"user 'again'"}},
+	{"set, then replace", func(d *conversation, turn *toolrunner.Turn) error {
+		return errors.Join(d.SetMessages(d.Messages()[:3]...), turn.Replace(user("again")))
+	}, []string{"user 'again'"}},
+	{"retry, then set", func(d *conversation, turn *toolrunner.Turn) error {
+		return errors.Join(turn.Retry(), d.SetMessages(append(d.Messages()[:3], user("again"))...))
+	}, []string{"user 'again'"}},
 }
 
 // E108, E109, E113, E116, E118: whatever the stop reason, a takeover drops the
@@ -53,8 +53,8 @@ func TestTakeoverDropsTheReplyOfItsTurnOnly(t *testing.T) {
 			for _, reason := range reasons {
 				t.Run(takeover.name+"/"+reason, func(t *testing.T) {
 					var ran tally
-					d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")),
-						callsOf("work", "a"), callsOf("work", "b").StopReason(reason), callsOf("work", "c"), toolrunnertest.Text("done"))
+					d := dialogueWith(t, toolrunner.Params{}, tools(ran.tool("work")),
+						calls("work", "a"), calls("work", "b").StopReason(reason), calls("work", "c"), toolrunnertest.Text("done"))
 					d.streaming = streaming
 					var iterations []int
 					d.mustPlay(t, func(turn *toolrunner.Turn) {
@@ -76,7 +76,7 @@ func TestTakeoverDropsTheReplyOfItsTurnOnly(t *testing.T) {
 					if want := []int{1, 2, 3, 4}; !slices.Equal(iterations, want) {
 						t.Errorf("iterations = %v, want %v", iterations, want)
 					}
-					d.wantSent(t, 2, append([]string{"user text(hi)", "assistant call(a)", "user result(a)"}, takeover.adds...)...)
+					d.wantRequest(t, 2, append([]string{"user 'hi'", "assistant call(a)", "user result(a)"}, takeover.adds...)...)
 					d.wantFaithful(t, toolrunnertest.Takeover(2))
 				})
 			}
@@ -90,8 +90,8 @@ func TestTakeoverOfABrokenStreamKeepsTheEarlierTurns(t *testing.T) {
 	for _, takeover := range takeovers {
 		t.Run(takeover.name, func(t *testing.T) {
 			var ran tally
-			d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")),
-				callsOf("work", "a"), callsOf("work", "b").EndAfter(4), toolrunnertest.Text("done"))
+			d := dialogueWith(t, toolrunner.Params{}, tools(ran.tool("work")),
+				calls("work", "a"), calls("work", "b").EndAfter(4), toolrunnertest.Text("done"))
 			d.streaming = true
 			err := d.play(t.Context(), func(turn *toolrunner.Turn) {
 				var broken error
@@ -109,7 +109,7 @@ func TestTakeoverOfABrokenStreamKeepsTheEarlierTurns(t *testing.T) {
 				t.Errorf("the run ended with %v, want the takeover to go on", err)
 			}
 			ran.want(t, 1)
-			d.wantSent(t, 2, append([]string{"user text(hi)", "assistant call(a)", "user result(a)"}, takeover.adds...)...)
+			d.wantRequest(t, 2, append([]string{"user 'hi'", "assistant call(a)", "user result(a)"}, takeover.adds...)...)
 		})
 	}
 }
@@ -156,8 +156,8 @@ func TestRetryWithALargerBudgetUpToACeiling(t *testing.T) {
 			}
 		})
 		for i, want := range []string{"100", "200", "400"} {
-			d.wantSent(t, i, "user text(hi)")
-			if got := string(d.sent(t, i).Field("max_tokens")); got != want {
+			d.wantRequest(t, i, "user 'hi'")
+			if got := string(d.request(t, i).Field("max_tokens")); got != want {
 				t.Errorf("request %d: max_tokens = %s, want %s", i, got, want)
 			}
 		}
@@ -167,7 +167,7 @@ func TestRetryWithALargerBudgetUpToACeiling(t *testing.T) {
 		if last := d.LastMessage(); last == nil || last.StopReason != "max_tokens" {
 			t.Errorf("LastMessage() = %v, want the truncated reply", last)
 		}
-		d.wantHeld(t, "user text(hi)", "assistant text(so far)")
+		d.wantHistory(t, "user 'hi'", "assistant 'so far'")
 	})
 }
 
@@ -197,14 +197,14 @@ func TestMaxIterationsBoundsTakeovers(t *testing.T) {
 func TestTakeoverOutsideOfTheTurnChangesNothing(t *testing.T) {
 	bothWays(t, func(t *testing.T, streaming bool) {
 		var ran tally
-		d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callsOf("work", "a"), toolrunnertest.Text("done"))
+		d := dialogueWith(t, toolrunner.Params{}, tools(ran.tool("work")), calls("work", "a"), toolrunnertest.Text("done"))
 		d.streaming = streaming
 		var first *toolrunner.Turn
 		expectOver := func(turn *toolrunner.Turn) {
 			if err := turn.Retry(); !errors.Is(err, toolrunner.ErrTurnOver) {
 				t.Errorf("Retry() error = %v, want ErrTurnOver", err)
 			}
-			if err := turn.Replace(userSays("late")); !errors.Is(err, toolrunner.ErrTurnOver) {
+			if err := turn.Replace(user("late")); !errors.Is(err, toolrunner.ErrTurnOver) {
 				t.Errorf("Replace() error = %v, want ErrTurnOver", err)
 			}
 			if results, err := turn.Results(t.Context()); results != nil || !errors.Is(err, toolrunner.ErrTurnOver) {
@@ -220,7 +220,7 @@ func TestTakeoverOutsideOfTheTurnChangesNothing(t *testing.T) {
 		expectOver(first)
 		ran.want(t, 1)
 		d.wantRequests(t, 2)
-		d.wantHeld(t, "user text(hi)", "assistant call(a)", "user result(a)", "assistant text(done)")
+		d.wantHistory(t, "user 'hi'", "assistant call(a)", "user result(a)", "assistant 'done'")
 		d.wantFaithful(t)
 	})
 }

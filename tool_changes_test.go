@@ -16,9 +16,9 @@ import (
 // are one message, and count from the next turn on at the latest.
 func TestHandlersChangeToolsAtTheSameTime(t *testing.T) {
 	const helpers = 8
-	var d *dialogue
+	var d *conversation
 	var helped tally
-	change := plainTool("change", func(_ context.Context, call *toolrunner.Call) (*toolrunner.Result, error) {
+	change := raw("change", func(_ context.Context, call *toolrunner.Call) (*toolrunner.Result, error) {
 		tool := helped.tool("helper_" + call.ID)
 		if err := d.AddTools(tool); err != nil {
 			return nil, err
@@ -29,17 +29,17 @@ func TestHandlersChangeToolsAtTheSameTime(t *testing.T) {
 			return nil, err
 		}
 		_ = d.Messages()
-		return toolrunner.TextResult("ok"), d.AppendMessages(userSays("by " + call.ID))
+		return toolrunner.TextResult("ok"), d.AppendMessages(user("by " + call.ID))
 	})
 	first, second := make([]string, helpers), make([]toolrunnertest.Block, helpers)
 	for i := range helpers {
 		first[i] = fmt.Sprint("c", i)
 		second[i] = toolrunnertest.Call(fmt.Sprint("h", i), fmt.Sprint("helper_c", i), `{}`)
 	}
-	d = dialogueWith(t, toolrunner.Params{}, toolList(change), callsOf("change", first...), toolrunnertest.Message(second...), toolrunnertest.Text("done"))
+	d = dialogueWith(t, toolrunner.Params{}, tools(change), calls("change", first...), toolrunnertest.Message(second...), toolrunnertest.Text("done"))
 	d.mustPlay(t, func(*toolrunner.Turn) {})
 	helped.want(t, helpers)
-	messages := outline(d.sent(t, 1).Messages())
+	messages := shape(d.request(t, 1).Messages())
 	if got := len(messages); got != 3+helpers+1 {
 		t.Fatalf("the second request has the messages %q, want the results, %d follow-ups and the changes", messages, helpers)
 	}
@@ -55,7 +55,7 @@ func TestHandlersChangeToolsAtTheSameTime(t *testing.T) {
 func TestChangesOfABodyAreOneMessageInOrder(t *testing.T) {
 	bothWays(t, func(t *testing.T, streaming bool) {
 		var ran, one, two tally
-		d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callsOf("work", "a"), toolrunnertest.Text("done"))
+		d := dialogueWith(t, toolrunner.Params{}, tools(ran.tool("work")), calls("work", "a"), toolrunnertest.Text("done"))
 		d.streaming = streaming
 		d.mustPlay(t, func(turn *toolrunner.Turn) {
 			if turn.Iteration() > 1 {
@@ -64,7 +64,7 @@ func TestChangesOfABodyAreOneMessageInOrder(t *testing.T) {
 			if err := d.AddTools(two.tool("two"), one.tool("one")); err != nil {
 				t.Errorf("AddTools() error = %v", err)
 			}
-			if err := d.AppendMessages(userSays("and")); err != nil {
+			if err := d.AppendMessages(user("and")); err != nil {
 				t.Errorf("AppendMessages() error = %v", err)
 			}
 			d.RemoveTools(two.tool("two"))
@@ -72,7 +72,7 @@ func TestChangesOfABodyAreOneMessageInOrder(t *testing.T) {
 				t.Errorf("AddTools() error = %v", err)
 			}
 		})
-		d.wantSent(t, 1, "user text(hi)", "assistant call(a)", "user result(a)", "user text(and)",
+		d.wantRequest(t, 1, "user 'hi'", "assistant call(a)", "user result(a)", "user 'and'",
 			"system addition(two) addition(one) removal(two) addition(two)")
 		d.wantFaithful(t)
 	})
@@ -85,26 +85,26 @@ func TestChangedToolsAnswerTheOpenTurn(t *testing.T) {
 	definition := anthropic.BetaToolUnionParam{OfTool: &anthropic.BetaToolParam{Name: "work"}}
 	tests := []struct {
 		name          string
-		change        func(d *dialogue) error
+		change        func(d *conversation) error
 		before, after int32
 	}{
-		{"nothing", func(*dialogue) error { return nil }, 1, 0},
-		{"replaced", func(d *dialogue) error { return d.AddTools(after.tool("work")) }, 0, 1},
-		{"removed", func(d *dialogue) error { d.RemoveToolsByNames("work"); return nil }, 0, 0},
-		{"removed and added", func(d *dialogue) error { d.RemoveToolsByNames("work"); return d.AddTools(after.tool("work")) }, 0, 1},
-		{"added and removed", func(d *dialogue) error {
+		{"nothing", func(*conversation) error { return nil }, 1, 0},
+		{"replaced", func(d *conversation) error { return d.AddTools(after.tool("work")) }, 0, 1},
+		{"removed", func(d *conversation) error { d.RemoveToolsByNames("work"); return nil }, 0, 0},
+		{"removed and added", func(d *conversation) error { d.RemoveToolsByNames("work"); return d.AddTools(after.tool("work")) }, 0, 1},
+		{"added and removed", func(d *conversation) error {
 			err := d.AddTools(after.tool("work"))
 			d.RemoveToolsByNames("work")
 			return err
 		}, 0, 0},
-		{"taken over by a definition", func(d *dialogue) error { return d.AddToolParams(definition) }, 0, 0},
-		{"invalid beside valid", func(d *dialogue) error {
+		{"taken over by a definition", func(d *conversation) error { return d.AddToolParams(definition) }, 0, 0},
+		{"invalid beside valid", func(d *conversation) error {
 			if err := d.AddTools(after.tool("work"), after.tool("no name")); err == nil {
 				return fmt.Errorf("a name with a space was taken")
 			}
 			return nil
 		}, 1, 0},
-		{"nil", func(d *dialogue) error {
+		{"nil", func(d *conversation) error {
 			if err := d.AddTools(after.tool("work"), (*toolrunner.Tool)(nil)); err == nil {
 				return fmt.Errorf("a nil tool was taken")
 			}
@@ -115,20 +115,20 @@ func TestChangedToolsAnswerTheOpenTurn(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			before.Store(0)
 			after.Store(0)
-			d := dialogueWith(t, toolrunner.Params{}, toolList(before.tool("work")), callsOf("work", "a"), toolrunnertest.Text("done"))
+			d := dialogueWith(t, toolrunner.Params{}, tools(before.tool("work")), calls("work", "a"), toolrunnertest.Text("done"))
 			tools := ""
 			d.mustPlay(t, func(turn *toolrunner.Turn) {
 				if turn.Iteration() > 1 {
 					return
 				}
-				tools = string(d.sent(t, 0).Field("tools"))
+				tools = string(d.request(t, 0).Field("tools"))
 				if err := test.change(d); err != nil {
 					t.Errorf("the change failed: %v", err)
 				}
 			})
 			before.want(t, test.before)
 			after.want(t, test.after)
-			if got := string(d.sent(t, 1).Field("tools")); got != tools {
+			if got := string(d.request(t, 1).Field("tools")); got != tools {
 				t.Errorf("tools = %s, want %s as before", got, tools)
 			}
 			if test.before+test.after == 0 {
@@ -146,7 +146,7 @@ func TestChangesWaitForAllOfAPausedTurn(t *testing.T) {
 		d := dialogueWith(t, toolrunner.Params{}, nil,
 			toolrunnertest.Message(serverSearch).StopReason("pause_turn"),
 			toolrunnertest.Message(serverFound, toolrunnertest.Say("and")).StopReason("pause_turn"),
-			callsOf("work", "a"), toolrunnertest.Text("done"))
+			calls("work", "a"), toolrunnertest.Text("done"))
 		d.streaming = streaming
 		d.mustPlay(t, func(turn *toolrunner.Turn) {
 			if turn.Iteration() > 1 {
@@ -157,8 +157,8 @@ func TestChangesWaitForAllOfAPausedTurn(t *testing.T) {
 			}
 		})
 		ran.want(t, 1)
-		d.wantSent(t, 2, "user text(hi)", "assistant server_tool_use", "assistant web_search_tool_result text(and)")
-		d.wantSent(t, 3, "user text(hi)", "assistant server_tool_use", "assistant web_search_tool_result text(and)", "assistant call(a)", "user result(a)", "system addition(work)")
+		d.wantRequest(t, 2, "user 'hi'", "assistant server_tool_use", "assistant web_search_tool_result 'and'")
+		d.wantRequest(t, 3, "user 'hi'", "assistant server_tool_use", "assistant web_search_tool_result 'and'", "assistant call(a)", "user result(a)", "system addition(work)")
 		d.wantFaithful(t)
 	})
 }
@@ -167,7 +167,7 @@ func TestChangesWaitForAllOfAPausedTurn(t *testing.T) {
 // taken out of the history; one that was added stays.
 func TestRegistryOutlivesTheMessagesThatToldOfIt(t *testing.T) {
 	var old, fresh tally
-	d := dialogueWith(t, toolrunner.Params{}, toolList(old.tool("old")), toolrunnertest.Text("one"),
+	d := dialogueWith(t, toolrunner.Params{}, tools(old.tool("old")), toolrunnertest.Text("one"),
 		toolrunnertest.Message(toolrunnertest.Call("a", "old", `{}`), toolrunnertest.Call("b", "fresh", `{}`)), toolrunnertest.Text("done"))
 	d.RemoveToolsByNames("old")
 	if err := d.AddTools(fresh.tool("fresh")); err != nil {
@@ -175,13 +175,13 @@ func TestRegistryOutlivesTheMessagesThatToldOfIt(t *testing.T) {
 	}
 	d.mustPlay(t, func(turn *toolrunner.Turn) {
 		if turn.Iteration() == 1 {
-			if err := d.SetMessages(userSays("new")); err != nil {
+			if err := d.SetMessages(user("new")); err != nil {
 				t.Errorf("SetMessages() error = %v", err)
 			}
 		}
 	})
-	d.wantSent(t, 0, "user text(hi)", "system removal(old) addition(fresh)")
-	d.wantSent(t, 1, "user text(new)")
+	d.wantRequest(t, 0, "user 'hi'", "system removal(old) addition(fresh)")
+	d.wantRequest(t, 1, "user 'new'")
 	old.want(t, 0)
 	fresh.want(t, 1)
 }
@@ -204,6 +204,6 @@ func TestChangesGoOutOnce(t *testing.T) {
 		}
 	})
 	for i := range 3 {
-		d.wantSent(t, i, "user text(hi)", "system addition(work)")
+		d.wantRequest(t, i, "user 'hi'", "system addition(work)")
 	}
 }

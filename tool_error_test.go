@@ -54,14 +54,14 @@ func TestToolErrorIsWhatTheModelReads(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var log bytes.Buffer
-			fail := plainTool("fail", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) { return test.result, test.err })
+			fail := raw("fail", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) { return test.result, test.err })
 			var ran tally
-			d := dialogueWith(t, toolrunner.Params{Logger: slog.New(slog.NewTextHandler(&log, nil))}, toolList(fail, ran.tool("work")),
+			d := dialogueWith(t, toolrunner.Params{Logger: slog.New(slog.NewTextHandler(&log, nil))}, tools(fail, ran.tool("work")),
 				toolrunnertest.Message(toolrunnertest.Call("a", "fail", `{}`), toolrunnertest.Call("b", "work", `{}`)), toolrunnertest.Text("done"))
 			d.mustPlay(t, func(*toolrunner.Turn) {})
 			ran.want(t, 1)
 			if test.want == "" {
-				if got := string(d.sent(t, -1).ToolResult("a")); !strings.Contains(got, "could not be encoded") {
+				if got := string(d.request(t, -1).ToolResult("a")); !strings.Contains(got, "could not be encoded") {
 					t.Errorf("result = %s, want one that says why it is not there", got)
 				}
 			} else {
@@ -70,8 +70,8 @@ func TestToolErrorIsWhatTheModelReads(t *testing.T) {
 			if got := strings.Count(log.String(), `msg="tool call failed" tool=fail call_id=a`); got != 1 {
 				t.Errorf("%d records of the failed call, want one:\n%s", got, log.String())
 			}
-			if bytes.Contains(d.sent(t, -1).Body, []byte(errDisk.Error())) {
-				t.Errorf("the private cause was sent: %s", d.sent(t, -1).Body)
+			if bytes.Contains(d.request(t, -1).Body, []byte(errDisk.Error())) {
+				t.Errorf("the private cause was sent: %s", d.request(t, -1).Body)
 			}
 		})
 	}
@@ -114,12 +114,12 @@ func TestAbortEndsTheRunAndItsSiblings(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var fatal, slow, late tally
-				end := plainTool("fatal", func(ctx context.Context, call *toolrunner.Call) (*toolrunner.Result, error) {
+				end := raw("fatal", func(ctx context.Context, call *toolrunner.Call) (*toolrunner.Result, error) {
 					fatal.Add(1)
 					return test.fatal(ctx, call)
 				})
 				end.ReadOnly = true
-				hang := plainTool("hang", func(ctx context.Context, _ *toolrunner.Call) (*toolrunner.Result, error) {
+				hang := raw("hang", func(ctx context.Context, _ *toolrunner.Call) (*toolrunner.Result, error) {
 					slow.Add(1)
 					<-ctx.Done()
 					if !errors.Is(context.Cause(ctx), errDisk) {
@@ -127,7 +127,7 @@ func TestAbortEndsTheRunAndItsSiblings(t *testing.T) {
 					}
 					return nil, ctx.Err()
 				})
-				d := dialogueWith(t, toolrunner.Params{MaxConcurrency: 2, Middleware: test.middleware}, toolList(end, hang, late.tool("late")),
+				d := dialogueWith(t, toolrunner.Params{MaxConcurrency: 2, Middleware: test.middleware}, tools(end, hang, late.tool("late")),
 					toolrunnertest.Message(toolrunnertest.Call("a", "hang", `{}`), toolrunnertest.Call("b", "fatal", `{}`), toolrunnertest.Call("c", "late", `{}`)),
 					toolrunnertest.Text("done"))
 				err := d.play(t.Context(), func(*toolrunner.Turn) {})
@@ -137,7 +137,7 @@ func TestAbortEndsTheRunAndItsSiblings(t *testing.T) {
 				if got := d.Outcome(); got != toolrunner.OutcomeFailed {
 					t.Errorf("Outcome() = %v, want failed", got)
 				}
-				d.wantHeld(t, "user text(hi)", "assistant call(a) call(b) call(c)", "user result(a) result(b) result(c)")
+				d.wantHistory(t, "user 'hi'", "assistant call(a) call(b) call(c)", "user error(a) error(b) error(c)")
 				late.want(t, 0)
 				d.mustPlay(t, func(*toolrunner.Turn) {})
 				fatal.want(t, 1)
@@ -198,10 +198,10 @@ func TestPanicsFailTheirCallOnly(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var log bytes.Buffer
-			fail := plainTool("fail", test.handler)
+			fail := raw("fail", test.handler)
 			fail.Timeout = test.timeout
-			d := dialogueWith(t, toolrunner.Params{Middleware: test.middleware, Logger: slog.New(slog.NewTextHandler(&log, nil))}, toolList(fail),
-				callsOf("fail", "a"), toolrunnertest.Text("done"))
+			d := dialogueWith(t, toolrunner.Params{Middleware: test.middleware, Logger: slog.New(slog.NewTextHandler(&log, nil))}, tools(fail),
+				calls("fail", "a"), toolrunnertest.Text("done"))
 			d.mustPlay(t, func(*toolrunner.Turn) {})
 			d.wantResult(t, "a", `{"type":"tool_result","tool_use_id":"a","content":[{"type":"text","text":"Error: the tool failed unexpectedly."}],"is_error":true}`)
 			if got := strings.Count(log.String(), `msg="tool call failed" tool=fail call_id=a`); got != 1 {
@@ -219,7 +219,7 @@ func TestPanicsFailTheirCallOnly(t *testing.T) {
 func TestNilMiddlewareIsRefused(t *testing.T) {
 	client := toolrunnertest.NewServer(t).Client()
 	params := toolrunner.Params{Middleware: []toolrunner.Middleware{toolrunner.Limit(1), nil}}
-	params.Model, params.MaxTokens, params.Messages = "claude-test", 100, messageParams{userSays("hi")}
+	params.Model, params.MaxTokens, params.Messages = "claude-test", 100, messageParams{user("hi")}
 	if _, err := toolrunner.New(&client.Beta.Messages, nil, params); err == nil || !strings.Contains(err.Error(), "Params.Middleware[1]") {
 		t.Errorf("New() error = %v, want one that names Params.Middleware[1]", err)
 	}

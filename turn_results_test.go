@@ -23,17 +23,17 @@ func TestResultsRunsTheCallsOnce(t *testing.T) {
 	bothWays(t, func(t *testing.T, streaming bool) {
 		var ran tally
 		second := make(chan struct{})
-		wait := plainTool("wait", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
+		wait := raw("wait", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
 			<-second
 			ran.Add(1)
 			return toolrunner.TextResult("first"), nil
 		})
-		release := plainTool("release", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
+		release := raw("release", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
 			defer close(second)
 			ran.Add(1)
 			return nil, errDisk
 		})
-		d := dialogueWith(t, toolrunner.Params{}, toolList(wait, release),
+		d := dialogueWith(t, toolrunner.Params{}, tools(wait, release),
 			toolrunnertest.Message(toolrunnertest.Call("a", "wait", `{}`), toolrunnertest.Call("b", "release", `{}`), toolrunnertest.Call("c", "missing", `{}`)),
 			toolrunnertest.Text("done"))
 		d.streaming = streaming
@@ -54,10 +54,10 @@ func TestResultsRunsTheCallsOnce(t *testing.T) {
 			if !once[1].IsError || !errors.Is(once[1].Err, errDisk) || !once[2].IsError {
 				t.Errorf("the others are %+v and %+v, want failures, the first with its cause", once[1], once[2])
 			}
-			d.wantHeld(t, "user text(hi)", "assistant call(a) call(b) call(c)", "user result(a) result(b) result(c)")
+			d.wantHistory(t, "user 'hi'", "assistant call(a) call(b) call(c)", "user result(a) error(b) error(c)")
 		})
 		ran.want(t, 2)
-		d.wantSent(t, 1, "user text(hi)", "assistant call(a) call(b) call(c)", "user result(a) result(b) result(c)")
+		d.wantRequest(t, 1, "user 'hi'", "assistant call(a) call(b) call(c)", "user result(a) error(b) error(c)")
 		d.wantFaithful(t)
 	})
 }
@@ -66,7 +66,7 @@ func TestResultsRunsTheCallsOnce(t *testing.T) {
 func TestReplacedResultsGoOut(t *testing.T) {
 	bothWays(t, func(t *testing.T, streaming bool) {
 		var ran tally
-		d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callsOf("work", "a", "b"), toolrunnertest.Text("one"))
+		d := dialogueWith(t, toolrunner.Params{}, tools(ran.tool("work")), calls("work", "a", "b"), toolrunnertest.Text("one"))
 		d.streaming = streaming
 		d.mustPlay(t, func(turn *toolrunner.Turn) {
 			if turn.Iteration() > 1 {
@@ -112,7 +112,7 @@ func TestChangedResultsGoOut(t *testing.T) {
 		for _, test := range tests {
 			t.Run(test.name, func(t *testing.T) {
 				var ran tally
-				d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callsOf("work", "a"), toolrunnertest.Text("one"), toolrunnertest.Text("two"))
+				d := dialogueWith(t, toolrunner.Params{}, tools(ran.tool("work")), calls("work", "a"), toolrunnertest.Text("one"), toolrunnertest.Text("two"))
 				d.streaming = streaming
 				var kept *toolrunner.Result
 				d.mustPlay(t, func(turn *toolrunner.Turn) {
@@ -127,7 +127,7 @@ func TestChangedResultsGoOut(t *testing.T) {
 						results[0] = nil // changes nothing
 					case 2:
 						*kept = *toolrunner.TextResult("too late")
-						if err := d.AppendMessages(userSays("more")); err != nil {
+						if err := d.AppendMessages(user("more")); err != nil {
 							t.Errorf("AppendMessages() error = %v", err)
 						}
 					}
@@ -144,7 +144,7 @@ func TestChangedResultsGoOut(t *testing.T) {
 func TestChangedResultsOutliveAFailedRequest(t *testing.T) {
 	bothWays(t, func(t *testing.T, streaming bool) {
 		var ran tally
-		d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callsOf("work", "a"),
+		d := dialogueWith(t, toolrunner.Params{}, tools(ran.tool("work")), calls("work", "a"),
 			toolrunnertest.Status(529, "overloaded_error", "Overloaded"), toolrunnertest.Status(500, "api_error", "no"), toolrunnertest.Text("done"))
 		d.streaming = streaming
 		change := func(turn *toolrunner.Turn) {
@@ -165,7 +165,7 @@ func TestChangedResultsOutliveAFailedRequest(t *testing.T) {
 		d.mustPlay(t, change)
 		ran.want(t, 1)
 		for i := 1; i < 4; i++ {
-			if got, want := string(d.sent(t, i).ToolResult("a")), `{"type":"tool_result","tool_use_id":"a","content":[{"type":"text","text":"changed"}]}`; got != want {
+			if got, want := string(d.request(t, i).ToolResult("a")), `{"type":"tool_result","tool_use_id":"a","content":[{"type":"text","text":"changed"}]}`; got != want {
 				t.Errorf("request %d: result = %s, want %s", i, got, want)
 			}
 		}
@@ -179,7 +179,7 @@ func TestResultsRunsNothingForRepliesThatDoNotWait(t *testing.T) {
 	for _, reason := range []string{"end_turn", "max_tokens", "refusal", "pause_turn", "stop_sequence", "tomorrow"} {
 		t.Run(reason, func(t *testing.T) {
 			var ran tally
-			d := dialogueWith(t, toolrunner.Params{MaxIterations: 1}, toolList(ran.tool("work")), callsOf("work", "a").StopReason(reason))
+			d := dialogueWith(t, toolrunner.Params{MaxIterations: 1}, tools(ran.tool("work")), calls("work", "a").StopReason(reason))
 			d.mustPlay(t, func(turn *toolrunner.Turn) {
 				if results, err := turn.Results(t.Context()); results != nil || err != nil || turn.Calls() != nil {
 					t.Errorf("Results() = %v, %v and Calls() = %v; want none", results, err, turn.Calls())
@@ -195,12 +195,12 @@ func TestResultsRunsNothingForRepliesThatDoNotWait(t *testing.T) {
 func TestResultsThatIsCancelledKeepsWhatHasFinished(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var quick, slow tally
-		hang := plainTool("hang", func(ctx context.Context, _ *toolrunner.Call) (*toolrunner.Result, error) {
+		hang := raw("hang", func(ctx context.Context, _ *toolrunner.Call) (*toolrunner.Result, error) {
 			slow.Add(1)
 			<-ctx.Done()
 			return nil, ctx.Err()
 		})
-		d := dialogueWith(t, toolrunner.Params{}, toolList(quick.tool("quick"), hang),
+		d := dialogueWith(t, toolrunner.Params{}, tools(quick.tool("quick"), hang),
 			toolrunnertest.Message(toolrunnertest.Call("a", "quick", `{}`), toolrunnertest.Call("b", "hang", `{}`)), toolrunnertest.Text("done"))
 		d.mustPlay(t, func(turn *toolrunner.Turn) {
 			if turn.Iteration() > 1 {
@@ -228,11 +228,11 @@ func TestResultsThatIsCancelledKeepsWhatHasFinished(t *testing.T) {
 // with, and runs nothing again.
 func TestRunThatIsStoppedAtAFailedResultCanGoOn(t *testing.T) {
 	var ran tally
-	fail := plainTool("fail", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
+	fail := raw("fail", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
 		ran.Add(1)
 		return nil, errDisk
 	})
-	d := dialogueWith(t, toolrunner.Params{}, toolList(fail), callsOf("fail", "a", "b"), toolrunnertest.Text("done"))
+	d := dialogueWith(t, toolrunner.Params{}, tools(fail), calls("fail", "a", "b"), toolrunnertest.Text("done"))
 	stop := func() error {
 		for turn, err := range d.All(t.Context()) {
 			if err != nil {
@@ -253,12 +253,12 @@ func TestRunThatIsStoppedAtAFailedResultCanGoOn(t *testing.T) {
 	if err := stop(); !errors.Is(err, errDisk) {
 		t.Errorf("the body stopped with %v, want the private cause", err)
 	}
-	d.wantHeld(t, "user text(hi)", "assistant call(a) call(b)", "user result(a) result(b)")
+	d.wantHistory(t, "user 'hi'", "assistant call(a) call(b)", "user error(a) error(b)")
 	if err := stop(); err != nil {
 		t.Errorf("going on ended with %v", err)
 	}
 	ran.want(t, 2)
-	d.wantSent(t, 1, "user text(hi)", "assistant call(a) call(b)", "user result(a) result(b)")
+	d.wantRequest(t, 1, "user 'hi'", "assistant call(a) call(b)", "user error(a) error(b)")
 }
 
 // E103: a handler that goes on changing the result that it returned changes
@@ -267,13 +267,13 @@ func TestResultIsTakenWhenTheHandlerReturnsIt(t *testing.T) {
 	for name, ask := range map[string]bool{"handed out": true, "not handed out": false} {
 		t.Run(name, func(t *testing.T) {
 			shared := toolrunner.TextResult("as returned")
-			work := plainTool("work", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) { return shared, nil })
-			spoil := plainTool("spoil", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
+			work := raw("work", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) { return shared, nil })
+			spoil := raw("spoil", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
 				shared.Content[0].OfText.Text = "spoiled"
 				shared.IsError = true
 				return nil, nil
 			})
-			d := dialogueWith(t, toolrunner.Params{MaxConcurrency: 1}, toolList(work, spoil),
+			d := dialogueWith(t, toolrunner.Params{MaxConcurrency: 1}, tools(work, spoil),
 				toolrunnertest.Message(toolrunnertest.Call("a", "work", `{}`), toolrunnertest.Call("b", "spoil", `{}`)), toolrunnertest.Text("done"))
 			d.mustPlay(t, func(turn *toolrunner.Turn) {
 				if !ask || turn.Iteration() > 1 {
@@ -294,7 +294,7 @@ func TestResultIsTakenWhenTheHandlerReturnsIt(t *testing.T) {
 // too late.
 func TestResultsByHandBesideResults(t *testing.T) {
 	var ran tally
-	d := dialogueWith(t, toolrunner.Params{}, toolList(ran.tool("work")), callsOf("work", "a", "b"), toolrunnertest.Text("done"))
+	d := dialogueWith(t, toolrunner.Params{}, tools(ran.tool("work")), calls("work", "a", "b"), toolrunnertest.Text("done"))
 	d.mustPlay(t, func(turn *toolrunner.Turn) {
 		if turn.Iteration() > 1 {
 			return
@@ -325,10 +325,10 @@ func TestUnknownContentOfAResultStaysAsItIs(t *testing.T) {
 	if err := json.Unmarshal([]byte(`{"type":"text","text":"x"}`), &block); err != nil {
 		t.Fatal(err)
 	}
-	work := plainTool("work", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
+	work := raw("work", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
 		return &toolrunner.Result{Content: []anthropic.BetaToolResultBlockParamContentUnion{rawContentBlock(odd), block}}, nil
 	})
-	d := dialogueWith(t, toolrunner.Params{}, toolList(work), callsOf("work", "a"), toolrunnertest.Text("done"))
+	d := dialogueWith(t, toolrunner.Params{}, tools(work), calls("work", "a"), toolrunnertest.Text("done"))
 	d.mustPlay(t, func(turn *toolrunner.Turn) {
 		if turn.Iteration() > 1 {
 			return
