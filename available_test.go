@@ -15,11 +15,6 @@ import (
 	"github.com/toolrunner/toolrunner/toolrunnertest"
 )
 
-// rawMessage is a message of exactly this JSON.
-func rawMessage(raw string) anthropic.BetaMessageParam {
-	return param.Override[anthropic.BetaMessageParam](json.RawMessage(raw))
-}
-
 const (
 	removeWork = `{"role":"system","content":[{"type":"tool_removal","tool":{"type":"tool_reference","name":"work"}}]}`
 	addWork    = `{"role":"system","content":[{"type":"tool_addition","tool":{"type":"tool_reference","name":"work"}}]}`
@@ -48,7 +43,7 @@ func TestHistoryTellsWhichToolsAreAvailable(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			messages := []anthropic.BetaMessageParam{user("hi")}
 			for _, raw := range test.changes {
-				messages = append(messages, rawMessage(raw))
+				messages = append(messages, verbatim(raw))
 			}
 			c := converse(t, given(messages...), tools(says("work", "ran")), calls("work", "a"), toolrunnertest.Text("done"))
 			c.run(t)
@@ -72,7 +67,7 @@ func TestSystemRoleSetByHandIsUnderstood(t *testing.T) {
 
 // E34: the changes that a compaction block carries count as well.
 func TestCompactionBlockTellsWhichToolsAreGone(t *testing.T) {
-	summary := rawMessage(`{"role":"assistant","content":[{"type":"compaction","content":"so far","tool_changes":[` +
+	summary := verbatim(`{"role":"assistant","content":[{"type":"compaction","content":"so far","tool_changes":[` +
 		`{"type":"tool_removal","tool":{"type":"tool_reference","name":"work"}}]}]}`)
 	c := converse(t, given(user("hi"), summary, user("go on")), tools(says("work", "ran")), calls("work", "a"), toolrunnertest.Text("done"))
 	c.run(t)
@@ -105,9 +100,9 @@ func TestChangesInTheBodyCountForTheOpenTurn(t *testing.T) {
 		{"definition without a name", func(t *testing.T, c *conversation) {
 			c.addDefinition(t, `{"type":"mcp_toolset","mcp_server_name":"work"}`)
 		}, "first", "system addition()"},
-		{"removed by a follow-up", func(t *testing.T, c *conversation) { c.append(t, user("note"), rawMessage(removeWork)) }, gone, "user 'note'"},
+		{"removed by a follow-up", func(t *testing.T, c *conversation) { c.append(t, user("note"), verbatim(removeWork)) }, gone, "user 'note'"},
 		{"removed, added by a follow-up", func(t *testing.T, c *conversation) {
-			c.append(t, user("note"), rawMessage(removeWork), rawMessage(addWork))
+			c.append(t, user("note"), verbatim(removeWork), verbatim(addWork))
 		}, "first", "user 'note'"},
 	}
 	for _, test := range tests {

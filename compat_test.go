@@ -158,7 +158,7 @@ func TestSystemAndToolsMayChangeBetweenTurns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkFaithful(t, c.srv, toolrunnertest.Reconfigured(1))
+	c.wantFaithful(t, toolrunnertest.Reconfigured(1))
 	last := c.request(t, -1)
 	if got := string(last.Field("system")); !strings.Contains(got, "be brief") {
 		t.Errorf("system of the second request = %s", got)

@@ -32,7 +32,7 @@ func converse(t *testing.T, params toolrunner.Params, tools []anthropic.BetaTool
 	t.Helper()
 	c := newConversation(t, replies...)
 	c.Runner = c.runner(t, params, tools...)
-	t.Cleanup(func() { checkFaithful(t, c.srv) })
+	t.Cleanup(func() { c.wantFaithful(t) })
 	return c
 }
 
@@ -63,16 +63,6 @@ func (c *conversation) runner(t *testing.T, params toolrunner.Params, tools ...a
 		t.Fatalf("New() error = %v", err)
 	}
 	return r
-}
-
-func checkFaithful(t *testing.T, srv *toolrunnertest.Server, options ...toolrunnertest.RunOption) {
-	t.Helper()
-	if err := toolrunnertest.CheckRun(srv.Requests(), options...); err != nil {
-		t.Errorf("CheckRun(): %v", err)
-	}
-	if n := srv.Remaining(); n > 0 {
-		t.Errorf("%d scripted replies were not asked for", n)
-	}
 }
 
 // run goes through the whole loop, and fails the test on an error.

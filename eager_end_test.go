@@ -148,7 +148,7 @@ func TestEagerCallsEndWhenTheRunIsCancelled(t *testing.T) {
 // E157, E162, E108, E118: after a takeover the calls of the reply are cancelled,
 // before the next request goes out, unless the new history makes the same ones.
 func TestTakeoverWhileEagerCallsRun(t *testing.T) {
-	calls := rawMessage(`{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"look","input":{}},{"type":"tool_use","id":"b","name":"wait","input":{}}]}`)
+	calls := verbatim(`{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"look","input":{}},{"type":"tool_use","id":"b","name":"wait","input":{}}]}`)
 	tests := []struct {
 		name string
 		take func(c *conversation, turn *toolrunner.Turn) error
@@ -161,7 +161,7 @@ func TestTakeoverWhileEagerCallsRun(t *testing.T) {
 		{"SetMessages", func(c *conversation, _ *toolrunner.Turn) error { return c.SetMessages(user("no")) }, []string{"a", "b", "b cancelled"}, false},
 		{"SetMessages with the calls", func(c *conversation, _ *toolrunner.Turn) error { return c.SetMessages(user("no"), calls) }, []string{"a", "b", "b ended"}, false},
 		{"Replace with one of the calls", func(_ *conversation, turn *toolrunner.Turn) error {
-			return turn.Replace(rawMessage(strings.Replace(callA, `{"n":9007199254740993}`, `{}`, 1)))
+			return turn.Replace(verbatim(strings.Replace(callA, `{"n":9007199254740993}`, `{}`, 1)))
 		}, []string{"a", "b", "b cancelled", "a"}, false}, // by that name it is another tool's
 	}
 	reply := blocks("a look", "b wait", "text").StopReason("tool_use")

@@ -151,7 +151,7 @@ func TestOnlyCallsThatMayStartEarlyDo(t *testing.T) {
 				}
 			})
 			if !test.mended {
-				checkFaithful(t, c.srv)
+				c.wantFaithful(t)
 			}
 			q := c.request(t, -1)
 			for _, id := range []string{"a", "b", "c"} {

@@ -178,13 +178,13 @@ func TestMessagesThatTheAPIWouldRefuseAreRefused(t *testing.T) {
 		{"zero block", anthropic.NewBetaUserMessage(anthropic.BetaContentBlockParamUnion{}), ""},
 		{"orphan result", anthropic.NewBetaUserMessage(result("ghost")), `"ghost" answers no open call`},
 		{"call in a user's message", anthropic.NewBetaUserMessage(anthropic.NewBetaToolUseBlock("x", map[string]any{}, "work")), "tool_use"},
-		{"unknown role", rawMessage(`{"role":"tool","content":"x"}`), `role is "tool"`},
-		{"no JSON", rawMessage(`{"role":`), "not a JSON object"},
-		{"array", rawMessage(`[]`), "not a JSON object"},
-		{"content is a number", rawMessage(`{"role":"user","content":1}`), ""},
-		{"content is null", rawMessage(`{"role":"user","content":null}`), ""},
-		{"block without a type", rawMessage(`{"role":"user","content":[{}]}`), "no type"},
-		{"reply that is there", rawMessage(`{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"work","input":{}}]}`), `"a" is in the history already`},
+		{"unknown role", verbatim(`{"role":"tool","content":"x"}`), `role is "tool"`},
+		{"no JSON", verbatim(`{"role":`), "not a JSON object"},
+		{"array", verbatim(`[]`), "not a JSON object"},
+		{"content is a number", verbatim(`{"role":"user","content":1}`), ""},
+		{"content is null", verbatim(`{"role":"user","content":null}`), ""},
+		{"block without a type", verbatim(`{"role":"user","content":[{}]}`), "no type"},
+		{"reply that is there", verbatim(`{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"work","input":{}}]}`), `"a" is in the history already`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

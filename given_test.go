@@ -28,15 +28,15 @@ func TestHistoriesGivenToNew(t *testing.T) {
 		ran   []string
 		want  []string
 	}{
-		{"ends in calls", []anthropic.BetaMessageParam{user("hi"), rawMessage(callAB)}, []string{"a", "b"}, []string{"user 'hi'", "assistant call(a) call(b)", "user result(a) result(b)"}},
-		{"calls in the middle, unanswered", []anthropic.BetaMessageParam{user("hi"), rawMessage(callA), user("so?")}, nil, []string{"user 'hi'", "assistant call(a)", "user error(a) 'so?'"}},
-		{"half answered", []anthropic.BetaMessageParam{user("hi"), rawMessage(callAB), result("b")}, nil, []string{"user 'hi'", "assistant call(a) call(b)", "user error(a) result(b)"}},
-		{"answered", []anthropic.BetaMessageParam{user("hi"), rawMessage(callA), result("a")}, nil, []string{"user 'hi'", "assistant call(a)", "user result(a)"}},
-		{"system after calls", []anthropic.BetaMessageParam{user("hi"), rawMessage(callA), rawMessage(removeWork)}, nil, []string{"user 'hi'", "assistant call(a)", "user error(a)", "system removal(work)"}},
+		{"ends in calls", []anthropic.BetaMessageParam{user("hi"), verbatim(callAB)}, []string{"a", "b"}, []string{"user 'hi'", "assistant call(a) call(b)", "user result(a) result(b)"}},
+		{"calls in the middle, unanswered", []anthropic.BetaMessageParam{user("hi"), verbatim(callA), user("so?")}, nil, []string{"user 'hi'", "assistant call(a)", "user error(a) 'so?'"}},
+		{"half answered", []anthropic.BetaMessageParam{user("hi"), verbatim(callAB), result("b")}, nil, []string{"user 'hi'", "assistant call(a) call(b)", "user error(a) result(b)"}},
+		{"answered", []anthropic.BetaMessageParam{user("hi"), verbatim(callA), result("a")}, nil, []string{"user 'hi'", "assistant call(a)", "user result(a)"}},
+		{"system after calls", []anthropic.BetaMessageParam{user("hi"), verbatim(callA), verbatim(removeWork)}, nil, []string{"user 'hi'", "assistant call(a)", "user error(a)", "system removal(work)"}},
 		{"empty assistant", []anthropic.BetaMessageParam{user("hi"), empty, user("so?")}, nil, []string{"user 'hi'", "user 'so?'"}},
-		{"empty assistant with text", []anthropic.BetaMessageParam{user("hi"), rawMessage(`{"role":"assistant","content":[{"type":"text","text":""}]}`)}, nil, []string{"user 'hi'"}},
-		{"prefill", []anthropic.BetaMessageParam{user("hi"), rawMessage(`{"role":"assistant","content":"the answer is  "}`)}, nil, []string{"user 'hi'", "assistant 'the answer is'"}},
-		{"string content", []anthropic.BetaMessageParam{rawMessage(`{"role":"user","content":"hi"}`)}, nil, []string{"user 'hi'"}},
+		{"empty assistant with text", []anthropic.BetaMessageParam{user("hi"), verbatim(`{"role":"assistant","content":[{"type":"text","text":""}]}`)}, nil, []string{"user 'hi'"}},
+		{"prefill", []anthropic.BetaMessageParam{user("hi"), verbatim(`{"role":"assistant","content":"the answer is  "}`)}, nil, []string{"user 'hi'", "assistant 'the answer is'"}},
+		{"string content", []anthropic.BetaMessageParam{verbatim(`{"role":"user","content":"hi"}`)}, nil, []string{"user 'hi'"}},
 		{"raw block", []anthropic.BetaMessageParam{anthropic.NewBetaUserMessage(param.Override[anthropic.BetaContentBlockParamUnion](rawJSON(`{"type":"of_tomorrow","n":9007199254740993}`)))}, nil, []string{"user of_tomorrow"}},
 	}
 	for _, test := range tests {
@@ -56,7 +56,7 @@ func TestRawMessagesKeepTheirBytes(t *testing.T) {
 		message = `{"content":[{"text":"a<b\u00e9","type":"text","n":1.0}] ,"role":"user"}`
 		block   = `{"n":9007199254740993, "type":"of_tomorrow"}`
 	)
-	c := converse(t, given(rawMessage(message), anthropic.NewBetaUserMessage(param.Override[anthropic.BetaContentBlockParamUnion](rawJSON(block)))), nil, toolrunnertest.Text("done"))
+	c := converse(t, given(verbatim(message), anthropic.NewBetaUserMessage(param.Override[anthropic.BetaContentBlockParamUnion](rawJSON(block)))), nil, toolrunnertest.Text("done"))
 	c.run(t)
 	for _, want := range []string{message, block} {
 		if !strings.Contains(string(c.request(t, 0).Body), want) {
@@ -76,14 +76,14 @@ func TestHistoriesThatCannotBeMendedAreRefused(t *testing.T) {
 		want  string
 	}{
 		{"orphan result", []anthropic.BetaMessageParam{user("hi"), anthropic.NewBetaUserMessage(result)}, 1, `"a" answers no open call`},
-		{"two results", []anthropic.BetaMessageParam{user("hi"), rawMessage(callA), anthropic.NewBetaUserMessage(result, result)}, 2, `"a" answers no open call`},
-		{"result after text", []anthropic.BetaMessageParam{user("hi"), rawMessage(callA), anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("x"), result)}, 2, "results come first"},
-		{"result too late", []anthropic.BetaMessageParam{user("hi"), rawMessage(callA), user("x"), anthropic.NewBetaUserMessage(result)}, 3, `"a" answers no open call`},
-		{"id twice", []anthropic.BetaMessageParam{user("hi"), rawMessage(callA), anthropic.NewBetaUserMessage(result), rawMessage(callA)}, 3, `"a" is in the history already`},
+		{"two results", []anthropic.BetaMessageParam{user("hi"), verbatim(callA), anthropic.NewBetaUserMessage(result, result)}, 2, `"a" answers no open call`},
+		{"result after text", []anthropic.BetaMessageParam{user("hi"), verbatim(callA), anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("x"), result)}, 2, "results come first"},
+		{"result too late", []anthropic.BetaMessageParam{user("hi"), verbatim(callA), user("x"), anthropic.NewBetaUserMessage(result)}, 3, `"a" answers no open call`},
+		{"id twice", []anthropic.BetaMessageParam{user("hi"), verbatim(callA), anthropic.NewBetaUserMessage(result), verbatim(callA)}, 3, `"a" is in the history already`},
 		{"empty user", []anthropic.BetaMessageParam{anthropic.NewBetaUserMessage()}, 0, "no content"},
-		{"input is no object", []anthropic.BetaMessageParam{user("hi"), rawMessage(strings.Replace(callA, `{"n":9007199254740993}`, `[]`, 1))}, 1, ""},
-		{"illegal id", []anthropic.BetaMessageParam{user("hi"), rawMessage(strings.Replace(callA, `"a"`, `"a:1"`, 1))}, 1, ""},
-		{"system after assistant", []anthropic.BetaMessageParam{user("hi"), rawMessage(`{"role":"assistant","content":"x"}`), rawMessage(removeWork)}, 2, ""},
+		{"input is no object", []anthropic.BetaMessageParam{user("hi"), verbatim(strings.Replace(callA, `{"n":9007199254740993}`, `[]`, 1))}, 1, ""},
+		{"illegal id", []anthropic.BetaMessageParam{user("hi"), verbatim(strings.Replace(callA, `"a"`, `"a:1"`, 1))}, 1, ""},
+		{"system after assistant", []anthropic.BetaMessageParam{user("hi"), verbatim(`{"role":"assistant","content":"x"}`), verbatim(removeWork)}, 2, ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -50,7 +50,7 @@ func TestCacheResults(t *testing.T) {
 				ran.Add(1)
 				switch input := string(call.Input); {
 				case strings.Contains(input, "fail"):
-					return toolrunner.TextResult("half"), errDisk
+					return toolrunner.TextResult("half"), errBroken
 				case strings.Contains(input, "is_error"):
 					return toolrunner.ErrorResult("no"), nil
 				case strings.Contains(input, "panic"):
@@ -157,7 +157,7 @@ func TestTruncate(t *testing.T) {
 		{"no content", 1, &toolrunner.Result{}, nil, ``},
 		{"nil", 1, nil, nil, ``},
 		{"failed", 1, &toolrunner.Result{Content: []resultContent{textContentOf("12")}, IsError: true, CacheControl: ephemeral}, nil, `,"content":[` + text("1") + `,` + cut("1") + `],"is_error":true,` + breakpoint},
-		{"beside an error", 1, toolrunner.TextResult("12"), errDisk, `,"content":[` + text("1") + `,` + cut("1") + `,` + text("Error: the disk is full") + `],"is_error":true`},
+		{"beside an error", 1, toolrunner.TextResult("12"), errBroken, `,"content":[` + text("1") + `,` + cut("1") + `,` + text("Error: broken") + `],"is_error":true`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -63,7 +63,7 @@ func TestMiddlewareGoesAroundHandlersInOrder(t *testing.T) {
 	weather := toolrunner.NewTool("weather", "", func(_ context.Context, in city) (string, error) {
 		seen.note("handler gets %s", in.City)
 		if in.City == "Atlantis" {
-			return "", errDisk
+			return "", errBroken
 		}
 		return "sunny in " + in.City, nil
 	})
@@ -92,7 +92,7 @@ func TestMiddlewareGoesAroundHandlersInOrder(t *testing.T) {
 	seen.want(t,
 		`outer gets weather {"city":"Rom"}`, `inner gets weather {"city":"Rome"}`, `handler gets Rome`, `inner sees "sunny in Rome", <nil>`, `outer sees "sunny in Rome", <nil>`,
 		`outer gets weather {"city":"skip"}`, `outer sees "skipped", <nil>`,
-		`outer gets weather {"city":"Atlantis"}`, `inner gets weather {"city":"Atlantis"}`, `handler gets Atlantis`, `inner sees "", the disk is full`, `outer sees "", the disk is full`,
+		`outer gets weather {"city":"Atlantis"}`, `inner gets weather {"city":"Atlantis"}`, `handler gets Atlantis`, `inner sees "", broken`, `outer sees "", broken`,
 	)
 	d.wantRequest(t, 1, "user 'hi'", "assistant call(a) call(b) call(c) call(d) call(e)", "user result(a) result(b) error(c) error(d) error(e)")
 	d.wantFaithful(t) // what a middleware made of the call is not what the model said
@@ -250,10 +250,10 @@ func TestRetryIsForTemporaryErrorsOfToolsThatMayRunAgain(t *testing.T) {
 		failed bool
 	}{
 		{"no error", reads, nil, []string{"0s"}, false},
-		{"temporary once", reads, []error{toolrunner.Temporary(errDisk)}, []string{"0s", "1s"}, false},
-		{"wrapped", reads, []error{fmt.Errorf("get: %w", toolrunner.Temporary(errDisk)), flaky{true}}, []string{"0s", "1s", "3s"}, false},
+		{"temporary once", reads, []error{toolrunner.Temporary(errBroken)}, []string{"0s", "1s"}, false},
+		{"wrapped", reads, []error{fmt.Errorf("get: %w", toolrunner.Temporary(errBroken)), flaky{true}}, []string{"0s", "1s", "3s"}, false},
 		{"always", reads, []error{flaky{true}, flaky{true}, flaky{true}, flaky{true}}, []string{"0s", "1s", "3s", "7s"}, true},
-		{"not temporary", reads, []error{errDisk}, []string{"0s"}, true},
+		{"not temporary", reads, []error{errBroken}, []string{"0s"}, true},
 		{"not any more", reads, []error{flaky{true}, flaky{false}}, []string{"0s", "1s"}, true},
 		{"idempotent", toolrunner.Tool{Idempotent: true}, []error{flaky{true}}, []string{"0s", "1s"}, false},
 		{"neither", toolrunner.Tool{}, []error{flaky{true}}, []string{"0s"}, true},

@@ -177,7 +177,7 @@ func TestFollowUpThatEndsInCallsRunsThem(t *testing.T) {
 	var ran journal
 	c := converse(t, asking("hi"), tools(ran.tool("work")), toolrunnertest.Text("one"), toolrunnertest.Text("two"))
 	c.run(t)
-	c.append(t, user("now"), rawMessage(callAB))
+	c.append(t, user("now"), verbatim(callAB))
 	c.run(t)
 	ran.wantSorted(t, "a", "b")
 	c.wantShape(t, "user 'hi'", "assistant 'one'", "user 'now'", "assistant call(a) call(b)", "user result(a) result(b)")

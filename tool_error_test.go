@@ -30,7 +30,7 @@ func TestToolErrorIsWhatTheModelReads(t *testing.T) {
 	image := resultContent{OfImage: &anthropic.BetaImageBlockParam{Source: anthropic.BetaImageBlockParamSourceUnion{
 		OfBase64: &anthropic.BetaBase64ImageSourceParam{Data: "AA==", MediaType: "image/png"},
 	}}}
-	own := &toolrunner.ToolError{Content: []resultContent{textContentOf("no such file")}, Err: errDisk}
+	own := &toolrunner.ToolError{Content: []resultContent{textContentOf("no such file")}, Err: errBroken}
 	tests := []struct {
 		name   string
 		result *toolrunner.Result
@@ -39,11 +39,11 @@ func TestToolErrorIsWhatTheModelReads(t *testing.T) {
 	}{
 		{"text", nil, own, `{"type":"text","text":"no such file"}`},
 		{"wrapped", nil, fmt.Errorf("open: %w", own), `{"type":"text","text":"no such file"}`},
-		{"joined", nil, errors.Join(errDisk, own), `{"type":"text","text":"no such file"}`},
+		{"joined", nil, errors.Join(errBroken, own), `{"type":"text","text":"no such file"}`},
 		{"beside content", toolrunner.TextResult("half"), own, `{"type":"text","text":"no such file"}`},
 		{"with an image", nil, &toolrunner.ToolError{Content: []resultContent{textContentOf("see"), image}}, `{"type":"text","text":"see"},{"source":{"data":"AA==","media_type":"image/png","type":"base64"},"type":"image"}`},
 		{"empty", nil, &toolrunner.ToolError{}, `{"type":"text","text":"Error: the tool failed without saying why."}`},
-		{"only a private cause", nil, &toolrunner.ToolError{Err: errDisk}, `{"type":"text","text":"Error: the tool failed without saying why."}`},
+		{"only a private cause", nil, &toolrunner.ToolError{Err: errBroken}, `{"type":"text","text":"Error: the tool failed without saying why."}`},
 		{"empty content", nil, &toolrunner.ToolError{Content: []resultContent{{}, textContentOf("")}}, `{"type":"text","text":"Error: the tool failed without saying why."}`},
 		{"malformed text", nil, &toolrunner.ToolError{Content: []resultContent{textContentOf("a\xff\x00b")}}, `{"type":"text","text":"a` + "\ufffd" + `\u0000b"}`},
 		{"broken content", nil, &toolrunner.ToolError{Content: []resultContent{rawContentBlock(`{"type":`)}}, ""},
@@ -70,7 +70,7 @@ func TestToolErrorIsWhatTheModelReads(t *testing.T) {
 			if got := strings.Count(log.String(), `msg="tool call failed" tool=fail call_id=a`); got != 1 {
 				t.Errorf("%d records of the failed call, want one:\n%s", got, log.String())
 			}
-			if bytes.Contains(d.request(t, -1).Body, []byte(errDisk.Error())) {
+			if bytes.Contains(d.request(t, -1).Body, []byte(errBroken.Error())) {
 				t.Errorf("the private cause was sent: %s", d.request(t, -1).Body)
 			}
 		})
@@ -81,7 +81,7 @@ func TestToolErrorIsWhatTheModelReads(t *testing.T) {
 // that run, begins no other, and ends the run with its error. Going on runs none
 // of them again.
 func TestAbortEndsTheRunAndItsSiblings(t *testing.T) {
-	abort := func() error { return toolrunner.Abort(errDisk) }
+	abort := func() error { return toolrunner.Abort(errBroken) }
 	tests := []struct {
 		name       string
 		fatal      toolrunner.Handler
@@ -107,7 +107,7 @@ func TestAbortEndsTheRunAndItsSiblings(t *testing.T) {
 		}, "ok"},
 		{"within a timeout", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) { return nil, abort() }, []toolrunner.Middleware{toolrunner.Timeout(time.Minute)}, ""},
 		{"of a temporary error", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
-			return nil, toolrunner.Abort(toolrunner.Temporary(errDisk))
+			return nil, toolrunner.Abort(toolrunner.Temporary(errBroken))
 		}, []toolrunner.Middleware{toolrunner.Retry(3, time.Second)}, ""},
 	}
 	for _, test := range tests {
@@ -122,7 +122,7 @@ func TestAbortEndsTheRunAndItsSiblings(t *testing.T) {
 				hang := raw("hang", func(ctx context.Context, _ *toolrunner.Call) (*toolrunner.Result, error) {
 					slow.Add(1)
 					<-ctx.Done()
-					if !errors.Is(context.Cause(ctx), errDisk) {
+					if !errors.Is(context.Cause(ctx), errBroken) {
 						t.Errorf("the cause of the sibling's context is %v, want the error of Abort", context.Cause(ctx))
 					}
 					return nil, ctx.Err()
@@ -131,7 +131,7 @@ func TestAbortEndsTheRunAndItsSiblings(t *testing.T) {
 					toolrunnertest.Message(toolrunnertest.Call("a", "hang", `{}`), toolrunnertest.Call("b", "fatal", `{}`), toolrunnertest.Call("c", "late", `{}`)),
 					toolrunnertest.Text("done"))
 				err := d.play(t.Context(), func(*toolrunner.Turn) {})
-				if !errors.Is(err, errDisk) {
+				if !errors.Is(err, errBroken) {
 					t.Errorf("the run ended with %v, want the error of Abort", err)
 				}
 				if got := d.Outcome(); got != toolrunner.OutcomeFailed {

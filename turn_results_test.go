@@ -15,8 +15,6 @@ import (
 	"github.com/toolrunner/toolrunner/toolrunnertest"
 )
 
-var errDisk = errors.New("the disk is full")
-
 // E77: the calls run once, in whatever order they end, and the results are the
 // same values each time, in the order of Calls.
 func TestResultsRunsTheCallsOnce(t *testing.T) {
@@ -31,7 +29,7 @@ func TestResultsRunsTheCallsOnce(t *testing.T) {
 		release := raw("release", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
 			defer close(second)
 			ran.Add(1)
-			return nil, errDisk
+			return nil, errBroken
 		})
 		d := dialogueWith(t, toolrunner.Params{}, tools(wait, release),
 			toolrunnertest.Message(toolrunnertest.Call("a", "wait", `{}`), toolrunnertest.Call("b", "release", `{}`), toolrunnertest.Call("c", "missing", `{}`)),
@@ -51,7 +49,7 @@ func TestResultsRunsTheCallsOnce(t *testing.T) {
 			if once[0].IsError || once[0].Err != nil || once[0].Content[0].OfText.Text != "first" {
 				t.Errorf("the first result is %+v, want the text first", once[0])
 			}
-			if !once[1].IsError || !errors.Is(once[1].Err, errDisk) || !once[2].IsError {
+			if !once[1].IsError || !errors.Is(once[1].Err, errBroken) || !once[2].IsError {
 				t.Errorf("the others are %+v and %+v, want failures, the first with its cause", once[1], once[2])
 			}
 			d.wantHistory(t, "user 'hi'", "assistant call(a) call(b) call(c)", "user result(a) error(b) error(c)")
@@ -106,7 +104,7 @@ func TestChangedResultsGoOut(t *testing.T) {
 		{"a block more", func(r *toolrunner.Result) { r.Content = append(r.Content, image) }, head + `,"content":[{"type":"text","text":"ran 1"},{"source":{"data":"AA==","media_type":"image/png","type":"base64"},"type":"image"}]}`},
 		{"no content", func(r *toolrunner.Result) { r.Content = nil }, head + `}`},
 		{"all of it", func(r *toolrunner.Result) { *r = *toolrunner.ErrorResult("no") }, head + `,"content":[{"type":"text","text":"no"}],"is_error":true}`},
-		{"the private cause", func(r *toolrunner.Result) { r.Err = errDisk }, head + `,"content":[{"type":"text","text":"ran 1"}]}`},
+		{"the private cause", func(r *toolrunner.Result) { r.Err = errBroken }, head + `,"content":[{"type":"text","text":"ran 1"}]}`},
 	}
 	bothWays(t, func(t *testing.T, streaming bool) {
 		for _, test := range tests {
@@ -206,10 +204,10 @@ func TestResultsThatIsCancelledKeepsWhatHasFinished(t *testing.T) {
 			if turn.Iteration() > 1 {
 				return
 			}
-			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errDisk)
+			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errBroken)
 			defer cancel()
 			results, err := turn.Results(ctx)
-			if results != nil || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, errDisk) {
+			if results != nil || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, errBroken) {
 				t.Errorf("Results() = %v, %v; want the error of its context, with the cause", results, err)
 			}
 			if results, err = turn.Results(t.Context()); err != nil || len(results) != 2 || !results[1].IsError {
@@ -230,7 +228,7 @@ func TestRunThatIsStoppedAtAFailedResultCanGoOn(t *testing.T) {
 	var ran tally
 	fail := raw("fail", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
 		ran.Add(1)
-		return nil, errDisk
+		return nil, errBroken
 	})
 	d := dialogueWith(t, toolrunner.Params{}, tools(fail), calls("fail", "a", "b"), toolrunnertest.Text("done"))
 	stop := func() error {
@@ -250,7 +248,7 @@ func TestRunThatIsStoppedAtAFailedResultCanGoOn(t *testing.T) {
 		}
 		return nil
 	}
-	if err := stop(); !errors.Is(err, errDisk) {
+	if err := stop(); !errors.Is(err, errBroken) {
 		t.Errorf("the body stopped with %v, want the private cause", err)
 	}
 	d.wantHistory(t, "user 'hi'", "assistant call(a) call(b)", "user error(a) error(b)")
