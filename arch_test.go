@@ -220,10 +220,10 @@ func (s *sourceTree) root() []sourceFile {
 	return s.below(func(dir string) bool { return dir == "." })
 }
 
-// core returns the files of the root package and of internal.
+// core returns the files of the root package and of internal, but for what tests share.
 func (s *sourceTree) core() []sourceFile {
 	return s.below(func(dir string) bool {
-		return dir == "." || dir == "internal" || strings.HasPrefix(dir, "internal/")
+		return dir == "." || strings.HasPrefix(dir, "internal/") && !strings.HasPrefix(dir, "internal/tests/")
 	})
 }
 

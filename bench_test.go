@@ -14,6 +14,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2/option"
 
 	"github.com/toolrunner/toolrunner"
+	"github.com/toolrunner/toolrunner/internal/tests/runtest"
 	"github.com/toolrunner/toolrunner/toolrunnertest"
 )
 
@@ -40,7 +41,7 @@ func (c *canned) runner(b testing.TB, tools ...anthropic.BetaTool) *toolrunner.R
 	b.Helper()
 	client := anthropic.NewClient(option.WithoutEnvironmentDefaults(), option.WithAPIKey("key"), option.WithBaseURL("http://bench.invalid"),
 		option.WithHTTPClient(&http.Client{Transport: c}))
-	r, err := toolrunner.New(&client.Beta.Messages, tools, asking("go"))
+	r, err := toolrunner.New(&client.Beta.Messages, tools, runtest.Asking("go"))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -154,9 +155,9 @@ func BenchmarkEager(b *testing.B) {
 					).StopReason("tool_use").Chunk(9).Trickle(20*time.Millisecond),
 					toolrunnertest.Text("done"))
 				client := srv.Client()
-				params := asking("go")
+				params := runtest.Asking("go")
 				params.EagerTools = eager
-				r, err := toolrunner.New(&client.Beta.Messages, tools(readOnly("look", func(ctx context.Context, _ *toolrunner.Call) (*toolrunner.Result, error) {
+				r, err := toolrunner.New(&client.Beta.Messages, runtest.Tools(runtest.ReadOnly("look", func(ctx context.Context, _ *toolrunner.Call) (*toolrunner.Result, error) {
 					select {
 					case <-time.After(300 * time.Millisecond):
 						return toolrunner.TextResult("seen"), nil
@@ -167,7 +168,7 @@ func BenchmarkEager(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if err := exhaust(r.AllStreaming(b.Context())); err != nil {
+				if err := runtest.Exhaust(r.AllStreaming(b.Context())); err != nil {
 					b.Fatal(err)
 				}
 				srv.Close()

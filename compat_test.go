@@ -13,6 +13,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
 	"github.com/toolrunner/toolrunner"
+	"github.com/toolrunner/toolrunner/internal/tests/runtest"
 	"github.com/toolrunner/toolrunner/toolrunnertest"
 )
 
@@ -63,8 +64,8 @@ func TestInputRulesOfCompat(t *testing.T) {
 		May  *int `json:"may"`
 		Any  any  `json:"any"`
 	}
-	show := func(_ context.Context, in input) (content, error) {
-		return text(fmt.Sprintf("%d %t %v %T", in.Must, in.May != nil, in.Any, in.Any)), nil
+	show := func(_ context.Context, in input) (runtest.Content, error) {
+		return runtest.TextContent(fmt.Sprintf("%d %t %v %T", in.Must, in.May != nil, in.Any, in.Any)), nil
 	}
 	derived, err := toolrunner.NewBetaToolFromJSONSchema("derived", "", show)
 	if err != nil {
@@ -90,12 +91,12 @@ func TestInputRulesOfCompat(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			c := converse(t, asking("hi"), []anthropic.BetaTool{derived, given},
+			c := runtest.Start(t, runtest.Asking("hi"), []anthropic.BetaTool{derived, given},
 				toolrunnertest.Message(toolrunnertest.Call("a", "derived", test.input), toolrunnertest.Call("b", "given", test.input)),
 				toolrunnertest.Text("done"))
-			c.run(t)
+			c.Run(t)
 			for id, want := range map[string]string{"a": test.derived, "b": test.given} {
-				if got, _ := resultText(t, c.request(t, -1), id); !strings.HasPrefix(got, want) {
+				if got, _ := runtest.ResultText(t, c.Request(t, -1), id); !strings.HasPrefix(got, want) {
 					t.Errorf("result %s for %s = %q, want %q", id, test.input, got, want)
 				}
 			}
@@ -105,15 +106,15 @@ func TestInputRulesOfCompat(t *testing.T) {
 
 // G25: a tool carries all that the API takes.
 func TestDefinitionsAreSentWhole(t *testing.T) {
-	tool := says("work", "ran")
+	tool := runtest.Says("work", "ran")
 	tool.Definition.DeferLoading = anthropic.Bool(true)
 	tool.Definition.AllowedCallers = []string{"direct"}
 	tool.Definition.InputExamples = []map[string]any{{"a": 1}}
 	tool.Definition.CacheControl = anthropic.NewBetaCacheControlEphemeralParam()
-	c := converse(t, asking("hi"), tools(tool), toolrunnertest.Text("done"))
-	c.run(t)
+	c := runtest.Start(t, runtest.Asking("hi"), runtest.Tools(tool), toolrunnertest.Text("done"))
+	c.Run(t)
 	var sent []map[string]json.RawMessage
-	if err := json.Unmarshal(c.request(t, 0).Field("tools"), &sent); err != nil {
+	if err := json.Unmarshal(c.Request(t, 0).Field("tools"), &sent); err != nil {
 		t.Fatal(err)
 	}
 	for _, field := range []string{"defer_loading", "allowed_callers", "input_examples", "cache_control"} {
@@ -127,13 +128,13 @@ func TestDefinitionsAreSentWhole(t *testing.T) {
 // body may drop it.
 func TestRefusedRepliesAreKeptUnlessTheBodyDropsThem(t *testing.T) {
 	refused := toolrunnertest.Message(toolrunnertest.Say("no"), toolrunnertest.Call("a", "work", `{}`)).StopReason("refusal")
-	c := converse(t, asking("hi"), tools(says("work", "ran")), refused)
-	c.run(t)
-	c.wantHistory(t, "user 'hi'", "assistant 'no' call(a)", "user error(a)")
+	c := runtest.Start(t, runtest.Asking("hi"), runtest.Tools(runtest.Says("work", "ran")), refused)
+	c.Run(t)
+	c.WantHistory(t, "user 'hi'", "assistant 'no' call(a)", "user error(a)")
 
-	c = newConversation(t, refused, toolrunnertest.Text("done"))
-	c.Runner = c.runner(t, asking("hi"))
-	_, err := c.tryRun(t.Context(), func(turn *toolrunner.Turn) {
+	c = runtest.New(t, refused, toolrunnertest.Text("done"))
+	c.Runner = c.NewRunner(t, runtest.Asking("hi"))
+	_, err := c.TryRun(t.Context(), func(turn *toolrunner.Turn) {
 		if turn.StopReason != anthropic.BetaStopReasonRefusal {
 			return
 		}
@@ -144,22 +145,22 @@ func TestRefusedRepliesAreKeptUnlessTheBodyDropsThem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.wantHistory(t, "user 'hi'", "assistant 'done'")
+	c.WantHistory(t, "user 'hi'", "assistant 'done'")
 }
 
 // G32: system prompt and tools may change between any two requests.
 func TestSystemAndToolsMayChangeBetweenTurns(t *testing.T) {
-	c := newConversation(t, calls("work", "a"), toolrunnertest.Text("done"))
-	c.Runner = c.runner(t, asking("hi"), says("work", "ran"))
-	_, err := c.tryRun(t.Context(), func(turn *toolrunner.Turn) {
+	c := runtest.New(t, runtest.Calls("work", "a"), toolrunnertest.Text("done"))
+	c.Runner = c.NewRunner(t, runtest.Asking("hi"), runtest.Says("work", "ran"))
+	_, err := c.TryRun(t.Context(), func(turn *toolrunner.Turn) {
 		c.Params.System = []anthropic.BetaTextBlockParam{{Text: "be brief"}}
 		c.Params.Tools = []anthropic.BetaToolUnionParam{{OfWebSearchTool20260209: &anthropic.BetaWebSearchTool20260209Param{}}}
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkFaithful(t, c.srv, toolrunnertest.Reconfigured(1))
-	last := c.request(t, -1)
+	c.WantFaithful(t, toolrunnertest.Reconfigured(1))
+	last := c.Request(t, -1)
 	if got := string(last.Field("system")); !strings.Contains(got, "be brief") {
 		t.Errorf("system of the second request = %s", got)
 	}

@@ -2,6 +2,8 @@ package toolrunner_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
@@ -13,15 +15,13 @@ import (
 // With a pointer to a struct as schema, the final reply is parsed into it, and the
 // replies with calls are not.
 func ExampleParams_output() {
-	srv := toolrunnertest.New(
+	_, client := scripted(
 		toolrunnertest.Message(
 			toolrunnertest.Say("Let me look."),
 			toolrunnertest.Call("toolu_1", "get_weather", `{"city":"Paris"}`),
 		),
 		toolrunnertest.Text(`{"city":"Paris","degrees":21}`),
 	)
-	defer srv.Close()
-	client := srv.Client()
 
 	var report struct {
 		City    string `json:"city"`
@@ -44,4 +44,36 @@ func ExampleParams_output() {
 	// Output:
 	// (looking at the weather in Paris)
 	// Paris 21
+}
+
+// A reply can also be parsed by hand: a schema that is given as JSON leaves that
+// to the caller.
+func ExampleParams_parseOutput() {
+	_, client := scripted(toolrunnertest.Text(`{"city":"Paris"}`), toolrunnertest.Text("I do not know."))
+
+	params := ask("Name a city.")
+	params.OutputConfig.Format = anthropic.BetaJSONOutputFormatParam{Schema: json.RawMessage(
+		`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"],"additionalProperties":false}`,
+	)}
+	for range 2 {
+		runner, err := toolrunner.New(&client.Beta.Messages, nil, toolrunner.Params{BetaMessageNewParams: params})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		message, err := runner.RunToCompletion(context.Background())
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		var answer struct{ City string }
+		if err := message.ParseOutput(&answer); errors.Is(err, anthropic.ErrStructuredOutputParse) {
+			fmt.Println("not an answer:", toolrunner.Text(message))
+			continue
+		}
+		fmt.Println(answer.City)
+	}
+	// Output:
+	// Paris
+	// not an answer: I do not know.
 }

@@ -17,12 +17,10 @@ import (
 
 // Everything that bounds a run, in one place.
 func ExampleNew_production() {
-	srv := toolrunnertest.New(
+	_, client := scripted(
 		toolrunnertest.Message(toolrunnertest.Call("toolu_1", "get_weather", `{"city":"Paris"}`)),
 		toolrunnertest.Text("It is mild in Paris."),
 	)
-	defer srv.Close()
-	client := srv.Client()
 
 	weather := weatherTool()
 	weather.ReadOnly = true            // so Retry applies, and an interrupted call may run again

@@ -57,6 +57,13 @@ func Example() {
 	// completed
 }
 
+// scripted returns an API in memory that gives these replies, one to each request, and a
+// client for it. In a program of yours the client is anthropic.NewClient().
+func scripted(replies ...toolrunnertest.Reply) (*toolrunnertest.Server, anthropic.Client) {
+	srv := toolrunnertest.New(replies...)
+	return srv, srv.Client()
+}
+
 // ask is what the other examples send.
 func ask(question string) anthropic.BetaMessageNewParams {
 	return anthropic.BetaMessageNewParams{Model: "claude-test", MaxTokens: 1024, Messages: []anthropic.BetaMessageParam{say(question)}}

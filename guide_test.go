@@ -23,7 +23,7 @@ import (
 	"github.com/toolrunner/toolrunner/toolrunnertest"
 )
 
-var update = flag.Bool("update", false, "rewrite the code in README.md and docs from the examples, and write kept files that are missing")
+var update = flag.Bool("update", false, "rewrite the code in README.md and docs from the examples")
 
 // A fenced block that follows one of these comments, in the pages that
 // copyingPages lists, is a copy:

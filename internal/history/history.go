@@ -13,7 +13,6 @@ import (
 	"slices"
 )
 
-
 // History is the list of messages, and what keeps it one that the API accepts:
 //
 //   - each call is answered once, in the message right after it;

@@ -36,7 +36,7 @@ type Record struct {
 	State       savedState        `json:"state"`
 	Tools       *savedTools       `json:"tools,omitempty"` // nil: as before
 	Reply       json.RawMessage   `json:"reply,omitempty"` // nil: as before
-	Sum         string            `json:"sum,omitempty"` // of a record that is not sealed
+	Sum         string            `json:"sum,omitempty"`   // of a record that is not sealed
 	MAC         string            `json:"mac,omitempty"`
 }
 
