@@ -24,7 +24,7 @@ import (
 
 // Call is one tool call of a reply that the runner answers. Each handler gets a
 // Call of its own and may keep it; changing it changes nothing else.
-type Call struct {
+type Call struct { //nolint:recvcheck // it is encoded and printed by value as well
 	// ID is the id of the tool_use block. It is unique in the conversation.
 	ID string
 	// Name is the name of the tool that the model asks for.
@@ -46,6 +46,7 @@ type Call struct {
 	// ConversationID is the id of the conversation; see [Runner.ConversationID].
 	ConversationID string
 
+	key        string                   // the idempotency key, of a call that was decoded; empty: it is derived
 	reply      int                      // how many replies the conversation had had
 	original   []byte                   // the input as the model wrote it; nil: Input is
 	repeatable bool                     // its tool is ReadOnly or Idempotent
@@ -60,6 +61,9 @@ type Call struct {
 // when the call runs again after a crash, and another one for every other call of
 // every run. A service that remembers keys can tell a call that it has seen.
 func (c *Call) IdempotencyKey() string {
+	if c.key != "" {
+		return c.key
+	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s %s", c.reply, c.Name, c.written()))
 	return fmt.Sprintf("%s-%s-%x", c.ConversationID, c.ID, sum[:8])
 }

@@ -39,7 +39,7 @@ type Runner struct {
 	system   systemPrompt // as it was sent last
 
 	checkpoint  Checkpoint
-	snapshotKey []byte
+	snapshotKey func() []byte  // a function, so that no printing shows it
 	saved       *machine.Saved // what the checkpoint has; nil: nothing of this runner
 	seal        string         // of the last record that it has
 	resumed     int64          // the sequence of the snapshot that it was resumed from
@@ -101,9 +101,10 @@ func newRunner(messages *anthropic.BetaMessageService, tools []anthropic.BetaToo
 		log = environmentLogger()
 	}
 	params.Messages = nil
+	key := bytes.Clone(params.SnapshotKey)
 	return &Runner{
 		Params: params, messages: messages, log: newRecorder(log),
-		checkpoint: params.Checkpoint, snapshotKey: bytes.Clone(params.SnapshotKey), validate: params.Validate,
+		checkpoint: params.Checkpoint, snapshotKey: func() []byte { return key }, validate: params.Validate,
 	}, set, nil
 }
 

@@ -27,7 +27,7 @@ func (r *Runner) Snapshot() ([]byte, error) {
 	r.mu.Lock()
 	record, _ := r.machine.Record(nil, time.Now())
 	r.mu.Unlock()
-	data, _, err := record.Encode(r.snapshotKey, "")
+	data, _, err := record.Encode(r.snapshotKey(), "")
 	if err != nil {
 		return nil, fmt.Errorf("toolrunner: the state of the run cannot be encoded: %w", err)
 	}
@@ -63,7 +63,7 @@ func Resume(messages *anthropic.BetaMessageService, tools []anthropic.BetaTool, 
 	if err != nil {
 		return nil, err
 	}
-	record, err := machine.ReadRecords(snapshot, r.snapshotKey)
+	record, err := machine.ReadRecords(snapshot, r.snapshotKey())
 	if err != nil {
 		return nil, publicError(err)
 	}
@@ -104,7 +104,7 @@ func (r *Runner) save(ctx context.Context) error {
 	if r.saved == nil {
 		record.After = r.resumed
 	}
-	data, mac, err := record.Encode(r.snapshotKey, r.seal)
+	data, mac, err := record.Encode(r.snapshotKey(), r.seal)
 	if err != nil {
 		return fmt.Errorf("toolrunner: the state of the run cannot be encoded: %w", err)
 	}
