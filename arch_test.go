@@ -1,6 +1,7 @@
 package toolrunner_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -8,6 +9,7 @@ import (
 	"go/token"
 	"go/types"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -51,6 +53,15 @@ const (
 	// parameters and approval; 11 for Outcome, its values and Usage; 12 errors.
 	// The rest is room to grow, and raising the bound is a decision to record.
 	maxExported = 80
+
+	// The root folder is a page to read. The design wants at most 110 entries there, 32
+	// source files and 6,000 lines, and 25 files of tests beside the examples; these
+	// bounds are what there is, and go down with it.
+	maxRootEntries  = 114
+	maxRootSources  = 49
+	maxRootLines    = 10014
+	maxRootTests    = 31
+	maxRootExamples = 17
 
 	modulePath    = "github.com/toolrunner/toolrunner"
 	goroutineFile = "dispatch.go"
@@ -111,6 +122,45 @@ func TestFilesAndFunctionsStayShort(t *testing.T) {
 			if lines := end.Line - start.Line + 1; lines > maxFunctionLines {
 				t.Errorf("%s: %s has %d lines, want at most %d", start, function.Name.Name, lines, maxFunctionLines)
 			}
+		}
+	}
+}
+
+func TestRootFolderIsAPageToRead(t *testing.T) {
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var visible, sources, lines, tests, examples int
+	for _, entry := range entries {
+		name := entry.Name()
+		if strings.HasPrefix(name, ".") {
+			continue
+		}
+		visible++
+		switch {
+		case strings.HasPrefix(name, "example") && strings.HasSuffix(name, "_test.go"):
+			examples++
+		case strings.HasSuffix(name, "_test.go"):
+			tests++
+		case strings.HasSuffix(name, ".go"):
+			sources++
+			lines += bytes.Count(readFile(t, name), []byte("\n"))
+		}
+	}
+	for _, bound := range []struct {
+		what      string
+		got, most int
+		remedy    string
+	}{
+		{"entries", visible, maxRootEntries, "tests of what users see belong in internal/tests, a folder for each theme"},
+		{"source files", sources, maxRootSources, "what nobody imports belongs in internal"},
+		{"lines of source", lines, maxRootLines, "what nobody imports belongs in internal"},
+		{"files of tests", tests, maxRootTests, "tests of what users see belong in internal/tests, a folder for each theme"},
+		{"files of examples", examples, maxRootExamples, "an example belongs in the file of its page of the guide"},
+	} {
+		if bound.got > bound.most {
+			t.Errorf("the root folder has %d %s, want at most %d: %s", bound.got, bound.what, bound.most, bound.remedy)
 		}
 	}
 }

@@ -94,7 +94,6 @@ func TestACancelledCompactionChangesNothing(t *testing.T) {
 	})
 }
 
-// E180, E181, E182.
 func TestParametersThatShapeAReplyAreLeftOutOnce(t *testing.T) {
 	format := anthropic.BetaJSONOutputFormatParam{Schema: json.RawMessage(`{"type":"object"}`)}
 	tests := []struct {
@@ -198,7 +197,6 @@ func TestToolChangesGoOutWithTheCompactionAndStay(t *testing.T) {
 	})
 }
 
-// E34.
 func TestToolChangesInACompactionBlockCount(t *testing.T) {
 	block := toolrunnertest.RawBlock(`{"type":"compaction","content":"s","tool_changes":[{"type":"tool_removal","tool":{"type":"tool_reference","name":"look"}}]}`)
 	s := runtest.NewStage(t, nil, toolrunnertest.Message(block), runtest.LookAt("c1"), toolrunnertest.Text("done"))

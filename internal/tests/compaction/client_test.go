@@ -75,7 +75,6 @@ func TestASummaryByTheClientIsARequestOfItsOwn(t *testing.T) {
 	})
 }
 
-// S16.
 func TestASummaryByTheClientHasItsOwnModelPromptAndLength(t *testing.T) {
 	s := runtest.NewStage(t, autoCompact(&toolrunner.ClientCompaction{Model: "small", Prompt: "In three words:", MaxTokens: 12}),
 		runtest.LookAt("c1").Usage(1000, 0), toolrunnertest.Text("seen it all"), toolrunnertest.Text("done"))

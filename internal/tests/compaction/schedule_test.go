@@ -164,7 +164,6 @@ func TestTheSummaryIsTheHistoryByteForByte(t *testing.T) {
 	})
 }
 
-// E178.
 func TestTheLastScheduleCounts(t *testing.T) {
 	instructions := func(text string) anthropic.BetaCompactionConfigUnionParam {
 		return anthropic.BetaCompactionConfigUnionParam{OfSummarize: &anthropic.BetaSummarizeCompactionParam{Instructions: anthropic.String(text)}}
@@ -245,7 +244,6 @@ func TestWithoutASummaryTheHistoryStays(t *testing.T) {
 	}
 }
 
-// E190, E191.
 func TestWhatDoesNotGoWithACompactionIsRefused(t *testing.T) {
 	edit := func(kind string) anthropic.BetaContextManagementConfigParam {
 		return param.Override[anthropic.BetaContextManagementConfigParam](json.RawMessage(fmt.Sprintf(`{"edits":[{"type":%q}]}`, kind)))

@@ -19,7 +19,7 @@ import (
 // exclusive calls are alone, every request is one that the API accepts, none goes
 // out beside a call, and nothing runs once the loop has ended.
 func TestRandomEagerRunsKeepThePromises(t *testing.T) {
-	for seed := range uint64(150) {
+	for _, seed := range runtest.Seeds(t, 150) {
 		runtest.Bubble(t, fmt.Sprint(seed), func(t *testing.T) {
 			g := &randomRun{T: t, rng: rand.New(rand.NewPCG(seed, 5)), starts: map[string]int{}, ends: map[string]int{}}
 			g.play()

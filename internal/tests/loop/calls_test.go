@@ -179,13 +179,7 @@ func TestHandlersThatMisbehaveFailTheirOwnCallOnly(t *testing.T) {
 	}{
 		{"panic", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) { panic("secret") }, unexpected},
 		{"panic with an error", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) { panic(runtest.ErrBroken) }, unexpected},
-		{"panic with nil", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) { panic(nil) }, unexpected}, //nolint:govet // the point
 		{"panic with context.Canceled", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) { panic(context.Canceled) }, unexpected},
-		{"nil map", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
-			var m map[string]int
-			m["x"] = 1 //nolint:govet,staticcheck // to panic is its purpose
-			return toolrunner.TextResult("not reached"), nil
-		}, unexpected},
 		{"goexit", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
 			runtime.Goexit()
 			return toolrunner.TextResult("not reached"), nil

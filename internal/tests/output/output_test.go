@@ -37,7 +37,6 @@ func intoReport(report any, old bool) func(*toolrunner.Params) {
 	}
 }
 
-// E218, E220, G17, G18.
 func TestTheFinalReplyIsParsedAndNoOther(t *testing.T) {
 	for _, old := range []bool{false, true} {
 		runtest.BothWays(t, func(t *testing.T, streaming bool) {
@@ -99,7 +98,6 @@ func TestAReplyThatDoesNotParseIsKept(t *testing.T) {
 	})
 }
 
-// E219.
 func TestRunToCompletionReturnsTheReplyThatDoesNotParse(t *testing.T) {
 	s := runtest.NewStage(t, intoReport(&weatherReport{}, false), toolrunnertest.Text("It is warm."))
 	message, err := s.RunToCompletion(t.Context())

@@ -27,9 +27,9 @@ import (
 // cancels, takeovers, errors of the API. Whatever comes: a call without leave to run
 // again starts once, what was decided is what happens, what has run is what the model
 // reads, each request is one that the API accepts, none goes out beside a call, what
-// is kept is the state of the run, and once the storm is over the run completes.
+// is kept is the state of the run, and once nothing fails any more the run completes.
 func TestRandomRunsKeepThePromises(t *testing.T) {
-	for seed := range uint64(40) {
+	for _, seed := range runtest.Seeds(t, 40) {
 		runtest.Bubble(t, fmt.Sprint(seed), func(t *testing.T) {
 			s := &randomRun{
 				T: t, rng: rand.New(rand.NewPCG(seed, 11)), Conversation: runtest.New(t),

@@ -112,15 +112,9 @@ func TestErrorTextIsBoundedAndValid(t *testing.T) {
 	}
 }
 
-type cyclic struct {
-	Next *cyclic `json:"next"`
-}
-
 // B038, B105: what a typed tool returns is JSON without escapes for HTML, or an
 // error result.
 func TestOutputsOfTypedTools(t *testing.T) {
-	loop := &cyclic{}
-	loop.Next = loop
 	type none struct{}
 	tests := []struct {
 		name   string
@@ -130,7 +124,6 @@ func TestOutputsOfTypedTools(t *testing.T) {
 	}{
 		{"string", runtest.TypedTool(func() (string, error) { return "plain", nil }), "plain", false},
 		{"struct", runtest.TypedTool(func() (struct{ Code string }, error) { return struct{ Code string }{"if a<b && c>d {"}, nil }), `{"Code":"if a<b && c>d {"}`, false},
-		{"number", runtest.TypedTool(func() (int64, error) { return 9007199254740993, nil }), "9007199254740993", false},
 		{"nil slice", runtest.TypedTool(func() ([]string, error) { return nil, nil }), "null", false},
 		{"nil *Result", runtest.TypedTool(func() (*toolrunner.Result, error) { return (*toolrunner.Result)(nil), nil }), "", false},
 		{"no fields", runtest.TypedTool(func() (any, error) { return none{}, nil }), "{}", false},
@@ -143,8 +136,6 @@ func TestOutputsOfTypedTools(t *testing.T) {
 			return []runtest.Content{runtest.TextContent("a")}, runtest.ErrBroken
 		}), "aError: broken", true},
 		{"a string beside an error", runtest.TypedTool(func() (string, error) { return "half", runtest.ErrBroken }), "Error: broken", true},
-		{"NaN", runtest.TypedTool(func() (float64, error) { return math.NaN(), nil }), "Error: the tool's result is not JSON: json: unsupported value: NaN", true},
-		{"channel", runtest.TypedTool(func() (chan int, error) { return make(chan int), nil }), "Error: the tool's result is not JSON: json: unsupported type: chan int", true},
 		{"5 MB", runtest.TypedTool(func() (string, error) { return strings.Repeat("x", 5<<20), nil }), strings.Repeat("x", 5<<20), false},
 	}
 	for _, test := range tests {
@@ -157,13 +148,6 @@ func TestOutputsOfTypedTools(t *testing.T) {
 			}
 		})
 	}
-	t.Run("cycle", func(t *testing.T) {
-		c := runtest.Start(t, runtest.Asking("hi"), runtest.Tools(runtest.TypedTool(func() (*cyclic, error) { return loop, nil })), runtest.Calls("work", "a"), toolrunnertest.Text("done"))
-		c.Run(t)
-		if got, failed := runtest.ResultText(t, c.Request(t, -1), "a"); !failed || !strings.Contains(got, "cycle") {
-			t.Errorf("result = %.200q, failed %v; want one that tells of the cycle, failed", got, failed)
-		}
-	})
 }
 
 // A result of raw JSON goes out as it is, and one that is broken fails its call.

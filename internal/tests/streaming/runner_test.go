@@ -75,7 +75,6 @@ func TestStreamThatIsCutAnywhere(t *testing.T) {
 	}
 }
 
-// Rows E144, E145, E146, E149, E150, G16.
 func TestStreamedAndPlainRepliesMakeTheSameConversation(t *testing.T) {
 	replies := kinds()
 	replies["no blocks"] = toolrunnertest.Message()

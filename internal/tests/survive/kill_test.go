@@ -101,7 +101,7 @@ func TestKilledRunsComeBack(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv(crashTimes)); err == nil {
 		times = n
 	}
-	seed := rand.Uint64()
+	seed := runtest.Seeds(t, 1)[0]
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	const turns, most = 20, 400 // what a run of so many turns writes, or a bit less

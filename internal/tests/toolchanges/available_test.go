@@ -3,7 +3,6 @@ package toolchanges_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -182,33 +181,6 @@ func TestChangesAfterTheEndWaitForTheNextRun(t *testing.T) {
 	c.MustAppend(t, runtest.User("again"))
 	c.Run(t)
 	c.WantShape(t, "user 'hi'", "assistant 'one'", "user 'again'", "system removal(work)")
-}
-
-// E48, G13: handlers may change the tools while others run and look at them.
-func TestHandlersChangeToolsWhileOthersRun(t *testing.T) {
-	var c *runtest.Conversation
-	work := runtest.Raw("work", func(_ context.Context, call *toolrunner.Call) (*toolrunner.Result, error) {
-		c.MustAddTools(t, runtest.Says("tool_"+call.ID, "late"))
-		c.RemoveToolsByNames("unknown_" + call.ID)
-		c.MustAddDefinition(t, `{"name":"raw_`+call.ID+`","input_schema":{"type":"object"}}`)
-		c.MustAppend(t, runtest.User("from "+call.ID))
-		_ = c.Messages()
-		return toolrunner.TextResult("ran"), nil
-	})
-	ids := make([]string, 20)
-	for i := range ids {
-		ids[i] = fmt.Sprintf("t%d", i)
-	}
-	c = runtest.Start(t, runtest.Asking("hi"), runtest.Tools(work), runtest.Calls("work", ids...), runtest.Calls("tool_t7", "x"), toolrunnertest.Text("done"))
-	c.Run(t)
-	runtest.WantSuccess(t, c.Request(t, -1), "x", "late")
-	lines := runtest.Shape(c.Request(t, 1).Messages())
-	if want := 3 + len(ids) + 1; len(lines) != want {
-		t.Fatalf("%d messages, want %d: %q", len(lines), want, lines)
-	}
-	if last := lines[len(lines)-1]; strings.Count(last, "(") != 3*len(ids) || !strings.HasPrefix(last, "system ") {
-		t.Errorf("the changes = %q, want %d of them", last, 3*len(ids))
-	}
 }
 
 // E49, G27: New refuses two tools of one name, and AddTools what cannot be called.

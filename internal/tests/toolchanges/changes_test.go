@@ -17,7 +17,7 @@ import (
 // E48, S32: handlers that run at the same time add and remove tools; the changes
 // are one message, and count from the next turn on at the latest.
 func TestHandlersChangeToolsAtTheSameTime(t *testing.T) {
-	const helpers = 8
+	const helpers = 20
 	var d *runtest.Conversation
 	var helped runtest.Tally
 	change := runtest.Raw("change", func(_ context.Context, call *toolrunner.Call) (*toolrunner.Result, error) {
