@@ -103,12 +103,13 @@ func (e *HistoryError) Error() string {
 
 // publicError returns an error from inside as callers see it.
 func publicError(err error) error {
+	if err == nil {
+		return nil
+	}
 	var refused *history.Error
 	var unusable *history.ReplyError
 	var snapshot *machine.SnapshotError
 	switch {
-	case err == nil:
-		return nil
 	case errors.As(err, &refused):
 		return &HistoryError{Index: refused.Index, Reason: refused.Reason}
 	case errors.As(err, &unusable):

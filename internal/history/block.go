@@ -1,7 +1,6 @@
 package history
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -223,45 +222,6 @@ func changedTool(tool []byte) string {
 		return name
 	}
 	return ""
-}
-
-const cacheControl = "cache_control"
-
-// CountBreakpoints counts the cache_control of a message, a tool or a block, the
-// blocks and definitions in it included. The input of a call is no place for one.
-func CountBreakpoints(raw []byte) int {
-	// Where a quote or a common letter comes first, the search is 50 times slower.
-	if !bytes.Contains(raw, []byte(strings.TrimPrefix(cacheControl, "cache")+`"`)) {
-		return 0
-	}
-	n := 0
-	walkBreakpoints(raw, func() { n++ })
-	return n
-}
-
-func walkBreakpoints(value []byte, found func()) {
-	if len(value) == 0 {
-		return
-	}
-	switch value[0] {
-	case '[':
-		_ = wire.Elements(value, func(element []byte) error {
-			walkBreakpoints(element, found)
-			return nil
-		})
-	case '{':
-		_ = wire.Members(value, func(key, member []byte) error {
-			switch string(key) {
-			case cacheControl:
-				if member[0] == '{' {
-					found()
-				}
-			case "content", "source", "tool", "definition":
-				walkBreakpoints(member, found)
-			}
-			return nil
-		})
-	}
 }
 
 // legalName replaces what neither an id nor a name may hold.

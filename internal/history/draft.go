@@ -94,6 +94,7 @@ func (m *Message) Blocks() ([]Block, error) { return ParseBlocks(m.Content()) }
 // ReadMessage reads an encoded message. It reports false for an assistant
 // message that says nothing, which the API refuses in the middle of a history.
 func ReadMessage(raw []byte) (Draft, bool, error) {
+	raw, _ = wire.Sound(raw)
 	m := Draft{Message: Message{Raw: raw}}
 	var content []byte
 	if string(raw) == "null" {
@@ -231,17 +232,21 @@ func (m *Message) WithoutHanging() (Message, bool) {
 	if err != nil {
 		return *m, true
 	}
-	answered := make(map[string]bool)
+	needed := make(map[string]bool) // by their results, or by calls that name them
 	for i := range blocks {
-		if blocks[i].IsServerResult() {
-			answered[blocks[i].ToolUseID] = true
+		switch b := &blocks[i]; {
+		case b.IsServerResult():
+			needed[b.ToolUseID] = true
+		case b.Kind == TypeToolUse:
+			needed[b.callerID] = true
 		}
 	}
 	blocks = slices.DeleteFunc(blocks, func(b Block) bool {
 		id, _ := wire.Unquote(b.id)
-		return b.IsServerUse() && !answered[id]
+		return b.IsServerUse() && !needed[id]
 	})
 	pruned, ok := assistantMessage(JoinMessage(RoleAssistant, RawsOf(blocks)), blocks)
+	pruned.Breakpoints = int32(CountBreakpoints(pruned.Raw)) //nolint:gosec // a message of that size does not fit into memory
 	return pruned.Message, ok
 }
 

@@ -153,3 +153,30 @@ func appendAll(h *History, messages []anthropic.BetaMessageParam) error {
 	}
 	return h.AppendAll(drafts, func(use Use) []byte { return ResultBlock(use, UnrunGiven, true) })
 }
+
+// F10: code at the server that has made a call stays beside it, as the call names it;
+// other uses without a result go.
+func TestUsesThatCallsNameAsTheirCallerAreNotPruned(t *testing.T) {
+	const (
+		code   = `{"type":"server_tool_use","id":"s1","name":"code_execution","input":{}}`
+		search = `{"type":"server_tool_use","id":"s2","name":"web_search","input":{}}`
+		call   = `{"type":"tool_use","id":"a","name":"pure","input":{},"caller":{"type":"code_execution_20260120","tool_id":"s1"}}`
+		want   = `{"role":"assistant","content":[` + code + `,` + call + `]}`
+	)
+	h := historyOf(t, `{"role":"user","content":"begin"}`, `{"role":"assistant","content":[`+code+`,`+call+`,`+search+`]}`)
+	h.Prune()
+	if got := string(h.Last().Raw); got != want {
+		t.Errorf("after pruning: %s\nwant %s", got, want)
+	}
+}
+
+// A message that was pruned keeps the count of its breakpoints: a fifth would be
+// refused.
+func TestPrunedMessagesKeepTheirBreakpoints(t *testing.T) {
+	h := historyOf(t, `{"role":"user","content":"begin"}`,
+		`{"role":"assistant","content":[{"type":"text","text":"x","cache_control":{"type":"ephemeral"}},{"type":"server_tool_use","id":"s","name":"web_search","input":{}}]}`)
+	h.Prune()
+	if got := h.Breakpoints(); got != 1 {
+		t.Errorf("Breakpoints() = %d after pruning, want 1", got)
+	}
+}

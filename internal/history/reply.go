@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
@@ -28,10 +29,15 @@ type Reply struct {
 // conversation already.
 //
 // Some things are changed, as the API would not take them back: a tool_use block
-// that is there twice goes once, an id that is taken or illegal is replaced, and so
-// are a name that is illegal and an input that is no object, whose calls fail.
+// that is there twice goes once, and an id that is taken or illegal is replaced. A
+// call without input gets an empty one. A name that is illegal and an input that is no
+// object are replaced, and their calls fail. Text that is not Unicode is replaced.
 func ReadReply(raw []byte, taken func(id string) bool) (*Reply, error) {
-	r := &Reply{Raw: raw}
+	r, body := &Reply{}, raw
+	raw, changed := wire.Sound(raw)
+	if r.Raw = raw; changed {
+		r.note("text that no other reader takes, such as half a surrogate pair, became U+FFFD")
+	}
 	role := RoleAssistant
 	var content []byte
 	err := wire.Members(raw, func(key, value []byte) error {
@@ -51,9 +57,9 @@ func ReadReply(raw []byte, taken func(id string) bool) (*Reply, error) {
 	})
 	switch {
 	case err != nil:
-		return nil, &ReplyError{Reason: "it is not a JSON object", Body: raw, Err: err}
+		return nil, &ReplyError{Reason: "it is not a JSON object", Body: body, Err: err}
 	case role != RoleAssistant || len(content) == 0 || content[0] != '[':
-		return nil, &ReplyError{Reason: "it is not a message of the assistant with a list of blocks", Body: raw}
+		return nil, &ReplyError{Reason: "it is not a message of the assistant with a list of blocks", Body: body}
 	}
 	m, content := wrapContent(content) // what is kept of the blocks is part of it, not of raw
 	blocks, err := ParseBlocks(content)
@@ -61,7 +67,7 @@ func ReadReply(raw []byte, taken func(id string) bool) (*Reply, error) {
 		blocks, err = r.mend(blocks, taken)
 	}
 	if err != nil {
-		return nil, &ReplyError{Reason: "its content cannot be used", Body: raw, Err: err}
+		return nil, &ReplyError{Reason: "its content cannot be used", Body: body, Err: err}
 	}
 	if len(r.Notes) > 0 {
 		m = JoinMessage(RoleAssistant, RawsOf(blocks))
@@ -147,14 +153,14 @@ func (r *Reply) mendInput(b Block) Block {
 	if !ok {
 		text = string(b.input)
 	}
-	r.fail(use, InvalidInput(text))
-	r.note("the input of the call %q is no JSON object; it became {}", use.ID)
-	raw := b.Raw
-	if b.input == nil {
-		raw = slices.Concat(raw[:len(raw)-1], []byte(`,"input":{}}`))
+	if blank := strings.TrimSpace(text) == "" || text == "null" && !ok; blank {
+		r.note("the call %q has no input; it became {}", use.ID)
+	} else {
+		r.fail(use, InvalidInput(text))
+		r.note("the input of the call %q is no JSON object; it became {}", use.ID)
 	}
+	b.Raw = putMember(b.Raw, "input", []byte("{}"))
 	b.input = []byte("{}")
-	b.Raw = wire.SetMember(raw, "input", b.input)
 	return b
 }
 
@@ -172,8 +178,27 @@ func (r *Reply) mendName(b Block) Block {
 	}
 	r.note("the name %q of the call %q is illegal; it became %q", b.name, use.ID, name)
 	b.name = name
-	b.Raw = wire.SetMember(b.Raw, "name", wire.AppendString(nil, name))
+	b.Raw = putMember(b.Raw, "name", wire.AppendString(nil, name))
 	return b
+}
+
+// putMember returns the object of a block with a member replaced, or added if it is
+// absent.
+func putMember(object []byte, name string, value []byte) []byte {
+	if hasMember(object, name) {
+		return wire.SetMember(object, name, value)
+	}
+	object = append(wire.AppendString(append(slices.Clone(object[:len(object)-1]), ','), name), ':')
+	return append(append(object, value...), '}')
+}
+
+func hasMember(object []byte, name string) bool {
+	has := false
+	_ = wire.KnownMembers(object, func(key, _ []byte) error { // it was read before
+		has = has || string(key) == name
+		return nil
+	})
+	return has
 }
 
 // fail gives a call its result.

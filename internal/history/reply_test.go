@@ -64,8 +64,10 @@ func TestReadReplyMendsWhatTheAPIWouldNotTakeBack(t *testing.T) {
 		{name: "a legal id goes before one that becomes it", content: `[` + call("a_1", `{}`) + `,` + call("a:1", `{}`) + `]`, want: `[` + call("a_1", `{}`) + `,` + call("a_1_2", `{}`) + `]`, notes: 1},
 		{name: "a string as input (E55)", content: `[` + call("a", `"{\"cut\": tr"`) + `]`, want: `[` + callA + `]`, invalid: map[string]string{"a": `{"cut": tr`}, notes: 1},
 		{name: "a list as input (E60)", content: `[` + call("a", `[1]`) + `]`, want: `[` + callA + `]`, invalid: map[string]string{"a": `[1]`}, notes: 1},
-		{name: "null as input (E60)", content: `[` + call("a", `null`) + `]`, want: `[` + callA + `]`, invalid: map[string]string{"a": `null`}, notes: 1},
-		{name: "no input", content: `[{"type":"tool_use","id":"a","name":"pure"}]`, want: `[` + callA + `]`, invalid: map[string]string{"a": ""}, notes: 1},
+		{name: "null as input is none (W10)", content: `[` + call("a", `null`) + `]`, want: `[` + callA + `]`, notes: 1},
+		{name: "no input (W10)", content: `[{"type":"tool_use","id":"a","name":"pure"}]`, want: `[{"type":"tool_use","id":"a","name":"pure","input":{}}]`, notes: 1},
+		{name: "an empty string as input is none (W10)", content: `[` + call("a", `""`) + `]`, want: `[` + callA + `]`, notes: 1},
+		{name: "and a blank one (W10)", content: `[` + call("a", `" \n"`) + `]`, want: `[` + callA + `]`, notes: 1},
 		{name: "a renamed call with bad input", content: `[` + call("a:b", `7`) + `]`, want: `[` + call("a_b", `{}`) + `]`, invalid: map[string]string{"a_b": "7"}, notes: 2},
 		{name: "a call goes after the server's of its id", content: `[` + callA + `,` + served + `]`, want: `[` + call("a_2", `{}`) + `,` + served + `]`, notes: 1},
 		{name: "and so behind it", content: `[` + served + `,` + callA + `,` + fallbackOne + `]`, want: `[` + served + `,` + call("a_2", `{}`) + `,` + fallbackOne + `]`, notes: 1},
@@ -126,5 +128,63 @@ func TestReadReplyRefusesWhatIsNoReply(t *testing.T) {
 				t.Errorf("error = %v, want a *ReplyError with the body", err)
 			}
 		})
+	}
+}
+
+// F4: a call without a name is one of no tool: it gets a legal name, as the API wants
+// one, and the model reads that there is no such tool.
+func TestReadReplyNamesCallsThatHaveNoName(t *testing.T) {
+	for name, tt := range map[string]struct{ call, want string }{
+		"absent":       {`{"type":"tool_use","id":"a","input":{}}`, `{"type":"tool_use","id":"a","input":{},"name":"unknown"}`},
+		"null":         {`{"type":"tool_use","id":"a","name":null,"input":{}}`, `{"type":"tool_use","id":"a","name":"unknown","input":{}}`},
+		"a number":     {`{"type":"tool_use","id":"a","name":7,"input":{}}`, `{"type":"tool_use","id":"a","name":"unknown","input":{}}`},
+		"and no input": {`{"type":"tool_use","id":"a"}`, `{"type":"tool_use","id":"a","input":{},"name":"unknown"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := readTestReply(t, `[`+tt.call+`]`)
+			if got := string(r.Message.Content()); got != `[`+tt.want+`]` {
+				t.Errorf("content = %s, want [%s]", got, tt.want)
+			}
+			want := string(ResultBlock(Use{ID: "a"}, NotFound(Use{}), true))
+			if got := string(r.Failed["a"]); got != want {
+				t.Errorf("result = %s, want %s", got, want)
+			}
+			if _, _, err := ReadMessage(r.Message.Raw); err != nil {
+				t.Errorf("the message cannot be read again: %v", err)
+			}
+		})
+	}
+}
+
+// W3: half a surrogate pair, or a byte that is no UTF-8, would have every later
+// request refused. U+FFFD takes its place wherever it stands, keys included.
+func TestReadReplyReplacesWhatIsNoText(t *testing.T) {
+	for name, tt := range map[string]struct{ content, want string }{
+		"in a text":           {`[{"type":"text","text":"a \ud83d b"}]`, `[{"type":"text","text":"a \ufffd b"}]`},
+		"in an input":         {`[{"type":"tool_use","id":"a","name":"pure","input":{"a":["\uD83D"]}}]`, `[{"type":"tool_use","id":"a","name":"pure","input":{"a":["\ufffd"]}}]`},
+		"in a key":            {`[{"type":"tool_use","id":"a","name":"pure","input":{"\udc00":1}}]`, `[{"type":"tool_use","id":"a","name":"pure","input":{"\ufffd":1}}]`},
+		"two first halves":    {`[{"type":"text","text":"\ud83d\ud83d\ude00"}]`, `[{"type":"text","text":"\ufffd\ud83d\ude00"}]`},
+		"a second half first": {`[{"type":"text","text":"\ude00\ud83d"}]`, `[{"type":"text","text":"\ufffd\ufffd"}]`},
+		"no escape":           {`[{"type":"text","text":"\\ud83d \\\ud83d"}]`, `[{"type":"text","text":"\\ud83d \\\ufffd"}]`},
+		"bytes":               {"[{\"type\":\"text\",\"text\":\"a\xff\xe2\x82b\"}]", "[{\"type\":\"text\",\"text\":\"a\ufffd\ufffd\ufffdb\"}]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := readTestReply(t, tt.content)
+			if got := string(r.Message.Content()); got != tt.want {
+				t.Errorf("content = %s, want %s", got, tt.want)
+			}
+			if len(r.Notes) != 1 || !strings.Contains(string(r.Raw), tt.want) {
+				t.Errorf("notes = %q, reply = %s; want a note, and the same content", r.Notes, r.Raw)
+			}
+			m, ok, err := ReadMessage([]byte(`{"role":"assistant","content":` + tt.content + `}`))
+			if err != nil || !ok || string(m.Content()) != tt.want {
+				t.Errorf("a message of the caller is read as %s (%v, %v), want %s", m.Raw, ok, err, tt.want)
+			}
+		})
+	}
+	for _, content := range []string{`[{"type":"text","text":"\ud83d\ude00 \\ud83d \u00e9 😀"}]`} {
+		if r := readTestReply(t, content); string(r.Message.Content()) != content || len(r.Notes) > 0 {
+			t.Errorf("%s became %s (%q), want it left alone", content, r.Message.Content(), r.Notes)
+		}
 	}
 }

@@ -4,6 +4,19 @@ import "bytes"
 
 // What is known to be valid is passed over in large steps.
 
+// SkipKnown returns the index after the value that begins at data[i], which is known
+// to be valid. Of anything else it returns the end.
+func SkipKnown(data []byte, i int) int {
+	end, err := passValue(data, i, 0)
+	if err != nil {
+		return len(data)
+	}
+	return end
+}
+
+// SkipSpace returns the index of the first byte from data[i] on that is not space.
+func SkipSpace(data []byte, i int) int { return skipSpace(data, i) }
+
 // passValue is the skipper for values that are known to be valid. Any others end
 // somewhere.
 func passValue(data []byte, i, _ int) (int, error) {

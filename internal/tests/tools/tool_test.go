@@ -36,7 +36,7 @@ func TestInputThatBreaksTheSchemaDoesNotReachTheHandler(t *testing.T) {
 		{"fraction", `{"city":"Paris","days":1.5}`, []string{"days", "integer"}},
 		{"unknown field", `{"city":"Paris","town":"x"}`, []string{"town"}},
 		{"list", `[]`, []string{"not a JSON object"}},
-		{"null", `null`, []string{"not a JSON object"}},
+		{"null, which is no input (W10)", `null`, []string{"city", "missing"}},
 		{"string", `"{\"city\":\"Paris\"}"`, []string{"not a JSON object", "Paris"}},
 	}
 	for _, test := range tests {
