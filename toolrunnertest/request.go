@@ -117,10 +117,3 @@ func asList(raw json.RawMessage) []json.RawMessage {
 
 // asString returns "" for what is no string.
 func asString(raw json.RawMessage) string { return unquote(string(raw)) }
-
-// absent reports whether a field is missing or null.
-func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
-
-func isString(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '"' }
-func isList(raw json.RawMessage) bool   { return len(raw) > 0 && raw[0] == '[' }
-func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }

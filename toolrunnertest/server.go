@@ -89,7 +89,7 @@ func NewServer(tb TB, replies ...Reply) *Server {
 // checkUnused reports the replies that are left when the test ends. A recording may hold more than a test wants.
 func (s *Server) checkUnused() {
 	s.mu.Lock()
-	left, allowed := len(s.script), slices.Contains(s.allowed, replyUnused)
+	left, allowed := len(s.script), slices.Contains(s.allowed, RuleReplyUnused)
 	s.mu.Unlock()
 	if left == 0 || allowed || s.replaying {
 		return
@@ -97,7 +97,7 @@ func (s *Server) checkUnused() {
 	if test, ok := s.tb.(interface{ Failed() bool }); ok && test.Failed() {
 		return // which is why they are left, perhaps
 	}
-	s.errorf("replies that nobody asked for: %d, the last of the script; Allow(%q) if that is as it should be", left, replyUnused)
+	s.errorf("replies that nobody asked for: %d, the last of the script; Allow(%q) if that is as it should be", left, RuleReplyUnused)
 }
 
 // Add appends replies to the script.
@@ -242,7 +242,7 @@ func (s *Server) refuse(method string, q *Request) *failure {
 		return b.Rule == "tool-result-missing" && b.Path == last || slices.Contains(s.allowed, b.Rule)
 	})
 	if len(breaches) > 0 {
-		return &failure{http.StatusBadRequest, "invalid_request_error", (&RequestError{breaches}).Error()}
+		return &failure{http.StatusBadRequest, "invalid_request_error", (&BreachError{breaches}).Error()}
 	}
 	return nil
 }

@@ -73,18 +73,10 @@ func CheckRun(requests []*Request, options ...RunOption) error {
 	}
 	c.breaches = slices.DeleteFunc(c.breaches, func(b Breach) bool { return slices.Contains(c.allowed, b.Rule) })
 	if len(c.breaches) > 0 {
-		return &RunError{c.breaches}
+		return &BreachError{c.breaches}
 	}
 	return nil
 }
-
-// RunError says where a run was not faithful.
-type RunError struct {
-	Breaches []Breach // at least one, in order
-}
-
-// Error lists the breaches.
-func (e *RunError) Error() string { return joinBreaches(e.Breaches) }
 
 type runChecker struct {
 	checker
