@@ -1,27 +1,47 @@
 package toolrunnertest
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/http"
-	"reflect"
 	"slices"
-	"strings"
 )
 
-// RunOption loosens [CheckRun] where the program under test had leave to depart from the rules.
+// RunOption loosens [CheckRun] where the program under test had leave to depart from the rules, or tightens it.
 type RunOption func(*runChecker)
 
-// Takeover allows the messages of these requests, counted from 0, to be other than a continuation of what came before:
-// the history was replaced or compacted there.
-func Takeover(requests ...int) RunOption {
-	return func(c *runChecker) { c.takeovers = append(c.takeovers, requests...) }
+// Takeover allows the messages of the requests that meet all the conditions to be other than a continuation of what came
+// before: the history was replaced or compacted there. Without conditions that is every request. What the replies said is
+// not to be changed even so: thinking that is kept has to be as it came, and a call that is kept has its bytes.
+func Takeover(conditions ...any) RunOption {
+	met := formerConditions(conditions)
+	return func(c *runChecker) { c.takeovers = append(c.takeovers, met) }
 }
 
-// Reconfigured allows the tools and the system prompt to change at these requests, counted from 0.
-func Reconfigured(requests ...int) RunOption {
-	return func(c *runChecker) { c.reconfigured = append(c.reconfigured, requests...) }
+// Reconfigured allows the tools and the system prompt to change at the requests that meet all the conditions, or at every
+// one if there are none.
+func Reconfigured(conditions ...any) RunOption {
+	met := formerConditions(conditions)
+	return func(c *runChecker) { c.reconfigured = append(c.reconfigured, met) }
+}
+
+// formerConditions takes counts as well, which options had before they had conditions.
+func formerConditions(conditions []any) []Condition {
+	var met []Condition
+	var positions []int
+	for _, condition := range conditions {
+		switch condition := condition.(type) {
+		case int:
+			positions = append(positions, condition)
+		case Condition:
+			met = append(met, condition)
+		case func(*Request) error:
+			met = append(met, condition)
+		}
+	}
+	if len(positions) > 0 {
+		met = append(met, Nth(positions...))
+	}
+	return met
 }
 
 // ValuesOnly compares replayed blocks as JSON values. Without it their bytes are compared wherever the client knows them:
@@ -30,29 +50,31 @@ func ValuesOnly() RunOption {
 	return func(c *runChecker) { c.valuesOnly = true }
 }
 
-// Allow switches rules of CheckRun off, by name. It panics on a name that is none of them.
-func Allow(rules ...string) RunOption {
+// OneRun says that the requests are all of one conversation: one that begins anew has lost it.
+func OneRun() RunOption {
+	return func(c *runChecker) { c.oneRun = true }
+}
+
+// Ignore switches rules of CheckRun off. It panics on one that is none of them.
+func Ignore(rules ...Rule) RunOption {
 	if err := checkNames(rules, runRules()); err != nil {
 		panic("toolrunnertest: " + err.Error())
 	}
-	return func(c *runChecker) { c.allowed = append(c.allowed, rules...) }
+	return func(c *runChecker) { c.ignored = append(c.ignored, rules...) }
 }
 
-// CheckRun reports whether the requests of one run carry the conversation faithfully. The API does not enforce this, but
-// prompt caches, signatures and containers depend on it. The error is a [*RunError] that holds every breach; their paths
-// begin with the request's number, counted from 0.
+// Allow is the former name of [Ignore].
+func Allow(rules ...Rule) RunOption { return Ignore(rules...) }
+
+// CheckRun reports whether requests carry their conversations faithfully: the rules are those of [RuleHistoryChanged] to
+// [RuleSystemChanged]. The API does not enforce this, but prompt caches, signatures and containers depend on it. The error
+// is a [*BreachError] that holds every breach; their paths begin with the request's number, counted from 0.
+//
+// The requests may be those of several agents: each is compared with the one before it whose history it continues, and one
+// that begins a conversation with none; see [OneRun].
 //
 // A request to compact is a turn like any other, but if its reply has a summary, that reply is the history from then on,
 // and otherwise it is not part of it.
-//
-//	history-changed   the messages of a request begin with those of the request before, byte for byte
-//	reply-missing     the next message is the reply, if it arrived whole and has content
-//	reply-changed     it has the reply's blocks, without the empty texts: as JSON values, each number with its digits
-//	reply-bytes       and as bytes; see ValuesOnly
-//	container-missing once a reply has named a container, requests carry one
-//	container-changed and the same one, unless an earlier request had already chosen another
-//	tools-changed     the tools are the same, byte for byte
-//	system-changed    the system prompt is the same, byte for byte
 //
 // Requests that were refused as invalid are left out.
 func CheckRun(requests []*Request, options ...RunOption) error {
@@ -60,190 +82,138 @@ func CheckRun(requests []*Request, options ...RunOption) error {
 	for _, option := range options {
 		option(c)
 	}
-	var before *Request
+	var numbers []int
 	for i, q := range requests {
-		if q.Status == http.StatusBadRequest {
+		if q.Status == http.StatusBadRequest || q.Status == http.StatusUnauthorized {
 			continue
 		}
-		if before != nil {
-			c.checkPair(i, before, q)
-		}
-		c.learnContainer(q)
-		before = q
+		accepted := *q
+		accepted.position = len(c.requests)
+		c.requests = append(c.requests, &accepted)
+		numbers = append(numbers, i)
 	}
-	c.breaches = slices.DeleteFunc(c.breaches, func(b Breach) bool { return slices.Contains(c.allowed, b.Rule) })
-	if len(c.breaches) > 0 {
-		return &BreachError{c.breaches}
+	for i, q := range c.requests {
+		c.check(numbers[i], q)
 	}
-	return nil
+	c.breaches = slices.DeleteFunc(c.breaches, func(b Breach) bool { return slices.Contains(c.ignored, b.Rule) })
+	return c.err()
 }
 
 type runChecker struct {
 	checker
-	takeovers, reconfigured []int
-	allowed                 []string
-	valuesOnly              bool
-	container               string // that requests have to carry
+	takeovers, reconfigured [][]Condition
+	ignored                 []Rule
+	valuesOnly, oneRun      bool
+
+	requests []*Request // those that were accepted
+	runs     []*run     // the last one that was continued comes last
 }
 
-// checkPair compares a request with the one before it. What it finds says which option allows it.
-func (c *runChecker) checkPair(i int, before, q *Request) {
-	first := len(c.breaches)
-	path := fmt.Sprintf("requests.%d", i)
-	if !slices.Contains(c.takeovers, i) {
-		c.checkHistory(path, before, q)
-	}
-	if !slices.Contains(c.reconfigured, i) {
-		for _, name := range []string{"tools", "system"} {
-			if !bytes.Equal(before.Field(name), q.Field(name)) {
-				c.breach(name+"-changed", path+"."+name, "the bytes differ from those of the request before")
-			}
+// run is the requests of one conversation.
+type run struct {
+	requests  []*Request
+	container string // that requests have to carry
+}
+
+func (r *run) last() *Request { return r.requests[len(r.requests)-1] }
+
+// allows reports whether an option is for this request.
+func allows(options [][]Condition, q *Request) bool {
+	return slices.ContainsFunc(options, func(conditions []Condition) bool { return met(conditions, q) == nil })
+}
+
+// check compares a request with the one before it in its conversation. What it finds says which option allows it.
+func (c *runChecker) check(number int, q *Request) {
+	r := c.runOf(q)
+	if r == nil {
+		r = &run{}
+	} else {
+		c.runs = slices.DeleteFunc(c.runs, func(other *run) bool { return other == r })
+		first := len(c.breaches)
+		c.checkPair(fmt.Sprintf("requests.%d", number), r, q)
+		for i := first; i < len(c.breaches); i++ {
+			b := &c.breaches[i]
+			b.Text += " (" + remedy(b.Rule, q.position) + " allows it)"
 		}
 	}
-	c.checkContainer(path, q)
-	for j := first; j < len(c.breaches); j++ {
-		b := &c.breaches[j]
-		b.Text += " (" + remedy(b.Rule, i) + " allows it)"
+	r.requests = append(r.requests, q)
+	if id := containerID(q.Field("container")); id != "" {
+		r.container = id
+	} else if id := containerID(asObject(q.Reply)["container"]); id != "" {
+		r.container = id
 	}
+	c.runs = append(c.runs, r)
 }
 
 // remedy is the option that lets a rule be broken at a request.
-func remedy(rule string, request int) string {
+func remedy(rule Rule, position int) string {
 	switch rule {
-	case "history-changed", "reply-missing", "reply-changed":
-		return fmt.Sprintf("Takeover(%d)", request)
-	case "tools-changed", "system-changed":
-		return fmt.Sprintf("Reconfigured(%d)", request)
-	case "reply-bytes":
+	case RuleHistoryChanged, RuleReplyMissing, RuleReplyChanged:
+		return fmt.Sprintf("Takeover(Nth(%d))", position)
+	case RuleToolsChanged, RuleSystemChanged:
+		return fmt.Sprintf("Reconfigured(Nth(%d))", position)
+	case RuleReplyBytes:
 		return "ValuesOnly()"
 	}
-	return fmt.Sprintf("Allow(%q)", rule)
+	return fmt.Sprintf("Ignore(%q)", string(rule))
 }
 
-func (c *runChecker) checkContainer(path string, q *Request) {
-	if c.container == "" {
-		return
+// runOf returns the conversation that a request continues, nil if it begins one.
+func (c *runChecker) runOf(q *Request) *run {
+	if len(c.runs) == 0 {
+		return nil
 	}
-	switch id := containerID(q.Field("container")); id {
-	case c.container:
-	case "":
-		c.breach("container-missing", path+".container", "%s is not sent", c.container)
-	default:
-		c.breach("container-changed", path+".container", "%s instead of %s", id, c.container)
-	}
-}
-
-func (c *runChecker) learnContainer(q *Request) {
-	if id := containerID(q.Field("container")); id != "" {
-		c.container = id
-	} else if id := containerID(asObject(q.Reply)["container"]); id != "" {
-		c.container = id
-	}
-}
-
-// containerID reads the id of a container given as a string or as an object.
-func containerID(raw json.RawMessage) string {
-	if isString(raw) {
-		return asString(raw)
-	}
-	return asString(asObject(raw)["id"])
-}
-
-func (c *runChecker) checkHistory(path string, before, q *Request) {
-	old, messages := before.Messages(), q.Messages()
-	content := sendable(before.Reply)
-	if !absent(before.Field("compaction")) {
-		if hasSummary(content) {
-			old = nil
-		} else {
-			content = nil
+	recent := c.runs[len(c.runs)-1]
+	var best *run
+	var fit continuation
+	for _, r := range slices.Backward(c.runs) {
+		if f := continues(r.last(), q); best == nil || f.better(fit) {
+			best, fit = r, f
 		}
 	}
-	for i, m := range old {
-		at := fmt.Sprintf("%s.messages.%d", path, i)
-		if i >= len(messages) {
-			c.breach("history-changed", at, "the message of the request before is gone")
-			return
+	begins := !slices.ContainsFunc(q.history(), isAssistant)
+	switch {
+	case c.oneRun || len(q.history()) == 0:
+		return recent
+	case fit.replied:
+		return best
+	case fit.whole && fit.messages == len(q.history()): // it repeats a request that was answered
+		if c.goesOn(best.last(), q) || begins && !waits(best.last()) && !allows(c.takeovers, q) {
+			return nil
 		}
-		if !bytes.Equal(m, messages[i]) {
-			c.breach("history-changed", at, "the bytes differ from those of the request before: %s instead of %s", messages[i], m)
-			break
+		return best
+	case fit.whole, fit.messages > 0 && (!begins || best.last().Reply == nil):
+		return best
+	case allows(c.takeovers, q):
+		if fit.messages > 0 {
+			return best
 		}
+		return recent
+	case begins:
+		return nil
 	}
-	if len(content) == 0 {
-		return
-	}
-	at := fmt.Sprintf("%s.messages.%d", path, len(old))
-	var next object
-	if len(messages) > len(old) {
-		next = asObject(messages[len(old)])
-	}
-	if asString(next["role"]) != "assistant" {
-		if !before.broken {
-			c.breach("reply-missing", at, "the reply of the request before is not sent")
-		}
-		return
-	}
-	c.checkReplay(at, content, asList(next["content"]), before.Stream())
-}
-
-// sendable returns the blocks of a reply that the API takes back: all but empty texts.
-func sendable(reply json.RawMessage) []json.RawMessage {
-	return slices.DeleteFunc(asList(asObject(reply)["content"]), func(raw json.RawMessage) bool {
-		block := asObject(raw)
-		return asString(block["type"]) == "text" && asString(block["text"]) == ""
-	})
-}
-
-// hasSummary reports whether the blocks of a reply stand for the history that was to be compacted.
-func hasSummary(content []json.RawMessage) bool {
-	return slices.ContainsFunc(content, func(raw json.RawMessage) bool {
-		block := asObject(raw)
-		return asString(block["type"]) == "compaction" && asString(block["content"]) != ""
-	})
-}
-
-func (c *runChecker) checkReplay(path string, want, got []json.RawMessage, streamed bool) {
-	if len(got) != len(want) {
-		c.breach("reply-changed", path, "%d blocks instead of the reply's %d", len(got), len(want))
-		return
-	}
-	for i := range want {
-		at := fmt.Sprintf("%s.content.%d", path, i)
-		if !sameValue(want[i], got[i]) {
-			c.breach("reply-changed", at, "%s instead of %s", got[i], want[i])
-		} else if !c.valuesOnly {
-			c.checkBytes(at, want[i], got[i], streamed)
+	for _, r := range slices.Backward(c.runs) { // its beginning is another, but it has what was said
+		if r.said(q) {
+			return r
 		}
 	}
+	return nil // a conversation that was given
 }
 
-func (c *runChecker) checkBytes(path string, want, got json.RawMessage, streamed bool) {
-	if block := asObject(want); streamed {
-		switch kind := asString(block["type"]); {
-		case strings.HasSuffix(kind, "tool_use"):
-			path += ".input"
-			want, got = block["input"], asObject(got)["input"]
-		case kind == "text" || kind == "thinking":
-			return
+// goesOn reports whether a later request continues the reply to q, other than through the request that repeats q.
+func (c *runChecker) goesOn(q, repeated *Request) bool {
+	return slices.ContainsFunc(c.requests[repeated.position+1:], func(later *Request) bool {
+		return continues(q, later).replied && !sameReply(q, repeated)
+	}) || sameReply(q, repeated) && c.continuations(q) > 1
+}
+
+// continuations counts the requests that continue the reply to q by one turn.
+func (c *runChecker) continuations(q *Request) int {
+	n := 0
+	for _, later := range c.requests {
+		if f := continues(q, later); f.replied && len(later.history()) <= f.messages+3 {
+			n++
 		}
 	}
-	if !bytes.Equal(want, got) {
-		c.breach("reply-bytes", path, "%s instead of %s", got, want)
-	}
-}
-
-// sameValue compares JSON values. Numbers are the same if their texts are; the order of keys does not matter.
-func sameValue(a, b json.RawMessage) bool {
-	return reflect.DeepEqual(value(a), value(b))
-}
-
-func value(raw json.RawMessage) any {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	var v any
-	if dec.Decode(&v) != nil {
-		return string(raw)
-	}
-	return v
+	return n
 }

@@ -26,7 +26,7 @@ func runChecks(t *testing.T, cases []checkCase) {
 			}
 			var got []string
 			for _, b := range toolrunnertest.Breaches(toolrunnertest.CheckRequest([]byte(tt.body))) {
-				got = append(got, strings.TrimSpace(b.Rule+" "+b.Path))
+				got = append(got, strings.TrimSpace(string(b.Rule)+" "+b.Path))
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("CheckRequest(%s): breaches (-want +got):\n%s", tt.body, diff)

@@ -165,7 +165,7 @@ func TestRecordingThatLacksSomethingFailsTheTest(t *testing.T) {
 // Agents that run at once send their requests in any order.
 func TestReplayDoesNotDependOnTheOrder(t *testing.T) {
 	dir := t.TempDir()
-	endpoint := httptest.NewServer(toolrunnertest.New(toolrunnertest.Text("one"), toolrunnertest.Text("two")))
+	endpoint := httptest.NewServer(toolrunnertest.NewServer(nil, toolrunnertest.Text("one"), toolrunnertest.Text("two")))
 	defer endpoint.Close()
 	recorder, err := toolrunnertest.Record(dir, endpoint.URL)
 	if err != nil {

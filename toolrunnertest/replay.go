@@ -69,7 +69,7 @@ func (s *Server) record(dir string) {
 func (s *Server) pass(w http.ResponseWriter, r *http.Request, q *Request) {
 	r.Header.Del("X-Api-Key")
 	r.Header.Set("Authorization", "Bearer "+s.key)
-	s.receive(q)
+	s.receive(q, true)
 	s.recorder.pass(w, r, q.Body, func(p *pending) {
 		s.mu.Lock()
 		defer s.mu.Unlock()

@@ -20,6 +20,7 @@ type Request struct {
 	Reply json.RawMessage
 
 	broken      bool   // the reply did not arrive whole
+	position    int    // among those that broke no rule
 	method, uri string // as in the request line
 }
 

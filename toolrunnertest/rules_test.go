@@ -48,7 +48,7 @@ func TestEveryRuleIsDocumentedAndCanBeIgnored(t *testing.T) {
 	if split < 40 || len(all)-split < 8 {
 		t.Fatalf("check_rules.go has %d rules, the first of CheckRun at %d: %q", len(all), split, all)
 	}
-	ofServer := func(rule string) { toolrunnertest.New().Ignore(toolrunnertest.Rule(rule)) }
+	ofServer := func(rule string) { toolrunnertest.NewServer(nil).Ignore(toolrunnertest.Rule(rule)) }
 	ofRun := func(rule string) { toolrunnertest.Ignore(toolrunnertest.Rule(rule)) }
 	for i, rule := range all {
 		if got, want := allowed(rule, ofServer), i < split; got != want {

@@ -206,7 +206,7 @@ func FuzzParseScript(f *testing.F) {
 			return
 		}
 		for _, body := range []string{plainBody, streamBody} {
-			serve(toolrunnertest.New(replies...), body)
+			serve(toolrunnertest.NewServer(nil, replies...), body)
 		}
 	})
 }
