@@ -28,7 +28,7 @@ func (f continuation) better(other continuation) bool {
 // continues compares by value: whether bytes were changed is for checkHistory to say.
 func continues(before, q *Request) continuation {
 	old, content := before.outlook()
-	messages := q.history()
+	messages := q.History()
 	var f continuation
 	for f.messages < min(len(old), len(messages)) && sameMessage(old[f.messages], messages[f.messages]) {
 		f.messages++
@@ -44,12 +44,9 @@ func continues(before, q *Request) continuation {
 	return f
 }
 
-// history returns the messages of the whole conversation: those of the body, after those that a thread has.
-func (q *Request) history() []json.RawMessage { return q.Messages() }
-
 // outlook returns what the next request has to begin with: messages, and the content of the reply.
 func (q *Request) outlook() (messages, content []json.RawMessage) {
-	messages, content = q.history(), sendable(q.Reply)
+	messages, content = q.History(), sendable(q.Reply)
 	if absent(q.Field("compaction")) {
 		return messages, content
 	}
@@ -76,7 +73,7 @@ func waits(q *Request) bool {
 
 // said reports whether a message of the request is a reply of the run.
 func (r *run) said(q *Request) bool {
-	return slices.ContainsFunc(q.history(), func(m json.RawMessage) bool {
+	return slices.ContainsFunc(q.History(), func(m json.RawMessage) bool {
 		content := asList(asObject(m)["content"])
 		return isAssistant(m) && len(content) > 0 && slices.ContainsFunc(r.requests, func(before *Request) bool {
 			return sameBlocks(sendable(before.Reply), content)
@@ -143,7 +140,7 @@ func (c *runChecker) checkPair(path string, r *run, q *Request) {
 			name string
 			rule Rule
 		}{{"tools", RuleToolsChanged}, {"system", RuleSystemChanged}} {
-			if !bytes.Equal(before.Field(field.name), q.Field(field.name)) {
+			if !bytes.Equal(before.param(field.name), q.param(field.name)) {
 				c.breach(field.rule, path+"."+field.name, "the bytes differ from those of the request before")
 			}
 		}
@@ -170,7 +167,7 @@ func containerID(raw json.RawMessage) string {
 
 func (c *runChecker) checkHistory(path string, before, q *Request) {
 	old, content := before.outlook()
-	messages := q.history()
+	messages := q.History()
 	for i, m := range old {
 		at := fmt.Sprintf("%s.messages.%d", path, i)
 		if i >= len(messages) {
@@ -259,7 +256,7 @@ func (c *runChecker) checkKept(path string, r *run, q *Request) {
 			}
 		}
 	}
-	for i, m := range q.history() {
+	for i, m := range q.History() {
 		if !isAssistant(m) {
 			continue
 		}
@@ -297,7 +294,7 @@ func (c *runChecker) checkBreakpoints(path string, before, q *Request) {
 	if !absent(before.Field("compaction")) || !absent(q.Field("compaction")) || !absent(q.Field("cache_control")) {
 		return
 	}
-	was, is := lastBreakpoint(before.history()), lastBreakpoint(q.history())
+	was, is := lastBreakpoint(before.History()), lastBreakpoint(q.History())
 	if is < was {
 		c.breach(RuleCacheControlLost, fmt.Sprintf("%s.messages.%d", path, was), "the request before has a cache_control here, and this one has none here or later")
 	}

@@ -84,7 +84,7 @@ func CheckRun(requests []*Request, options ...RunOption) error {
 	}
 	var numbers []int
 	for i, q := range requests {
-		if q.Status == http.StatusBadRequest || q.Status == http.StatusUnauthorized {
+		if q.refused || q.Status == http.StatusBadRequest {
 			continue
 		}
 		accepted := *q
@@ -171,13 +171,13 @@ func (c *runChecker) runOf(q *Request) *run {
 			best, fit = r, f
 		}
 	}
-	begins := !slices.ContainsFunc(q.history(), isAssistant)
+	begins := !slices.ContainsFunc(q.History(), isAssistant)
 	switch {
-	case c.oneRun || len(q.history()) == 0:
+	case c.oneRun || len(q.History()) == 0:
 		return recent
 	case fit.replied:
 		return best
-	case fit.whole && fit.messages == len(q.history()): // it repeats a request that was answered
+	case fit.whole && fit.messages == len(q.History()): // it repeats a request that was answered
 		if c.goesOn(best.last(), q) || begins && !waits(best.last()) && !allows(c.takeovers, q) {
 			return nil
 		}
@@ -211,7 +211,7 @@ func (c *runChecker) goesOn(q, repeated *Request) bool {
 func (c *runChecker) continuations(q *Request) int {
 	n := 0
 	for _, later := range c.requests {
-		if f := continues(q, later); f.replied && len(later.history()) <= f.messages+3 {
+		if f := continues(q, later); f.replied && len(later.History()) <= f.messages+3 {
 			n++
 		}
 	}

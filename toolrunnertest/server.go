@@ -42,6 +42,9 @@ type Server struct {
 	requests  []*Request
 	accepted  int     // requests that were not refused by a rule
 	problems  []error // what went wrong
+
+	threads        map[string]*thread // by the id of the reply
+	refusedThreads string             // the details of the answer to a thread, if it is refused
 }
 
 // TB is what a server needs of a *testing.T.
@@ -231,6 +234,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	refusal := s.refuse(q)
+	defer s.release(q)
 	n := s.receive(q, refusal == nil)
 	reply := Reply{}
 	switch {
@@ -253,6 +257,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	q.Status, q.Reply, q.broken = out.status, out.message, out.broken
 	s.mu.Unlock()
+	s.leaveThread(q)
 	out.send(r.Context(), w)
 }
 
@@ -260,7 +265,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) receive(q *Request, accepted bool) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	q.position = s.accepted
+	q.position, q.refused = s.accepted, !accepted
 	if accepted {
 		s.accepted++
 	}

@@ -18,7 +18,10 @@ func (s *Server) refuse(q *Request) *failure {
 	case q.method != http.MethodPost:
 		return &failure{code: http.StatusMethodNotAllowed, kind: "invalid_request_error", message: q.method + " is not allowed"}
 	}
-	breaches := append(checkHeader(q.Header), Breaches(CheckRequest(q.Body))...)
+	if refusal := s.joinThread(q); refusal != nil {
+		return refusal
+	}
+	breaches := append(checkHeader(q.Header), Breaches(CheckRequest(q.wholeBody()))...)
 	breaches = s.judged(q, breaches)
 	if len(breaches) == 0 {
 		return nil
@@ -85,7 +88,7 @@ func unusedServers(request object) []Breach {
 // are sent back as they are, unanswered calls included, and the API goes on.
 func (s *Server) pausedMessages(q *Request) []string {
 	var paths []string
-	messages := q.Messages()
+	messages := q.History()
 	for i, raw := range slices.Backward(messages) {
 		m := asObject(raw)
 		if asString(m["role"]) != "assistant" || !s.paused(asList(m["content"])) {
