@@ -12,7 +12,7 @@ import (
 )
 
 func ExampleReplay() {
-	srv := toolrunnertest.Replay(printer{}, "testdata/recording")
+	srv := toolrunnertest.Replay(printer{}, toolrunnertest.Recording{Dir: "testdata/recording"})
 	defer srv.Close()
 	fmt.Println(say(srv, "Hello!"))
 	fmt.Println(say(srv, "Goodbye!"))

@@ -121,14 +121,14 @@ func scriptLines(text string) ([]scriptLine, error) {
 			}
 			_, more, _ := strings.Cut(line, "|")
 			lines[len(lines)-1].proceed(strings.TrimPrefix(more, " "))
-		case strings.HasPrefix(trimmed, "allow "):
-			lines = append(lines, scriptLine{number, 'i', "ignore", trimmed[len("allow "):]})
-		case strings.HasPrefix(trimmed, "ignore "):
-			lines = append(lines, scriptLine{number, 'i', "ignore", trimmed[len("ignore "):]})
 		case strings.IndexByte("<>?", trimmed[0]) >= 0:
-			keyword, rest, _ := strings.Cut(strings.TrimSpace(trimmed[1:]), " ")
-			lines = append(lines, scriptLine{number, trimmed[0], keyword, strings.TrimSpace(rest)})
+			keyword, rest := cutWord(strings.TrimSpace(trimmed[1:]))
+			lines = append(lines, scriptLine{number, trimmed[0], keyword, rest})
 		default:
+			if keyword, rest := cutWord(trimmed); keyword == "ignore" || keyword == "allow" {
+				lines = append(lines, scriptLine{number, 'i', "ignore", rest})
+				continue
+			}
 			return nil, fmt.Errorf("%d: a line begins with <, >, ?, |, # or ignore", number)
 		}
 	}

@@ -34,6 +34,7 @@ type Server struct {
 	replaying bool      // a recording says what is refused, not the rules
 	recorder  *recorder // if set, requests go on to an endpoint, with key
 	key       string
+	finish    func() // if set, ends the recording
 
 	mu        sync.Mutex
 	script    []*Reply
@@ -216,6 +217,9 @@ func (s *Server) Close() {
 		s.errorf("a Func or a condition has not returned %v after the server was closed", closeGrace)
 	}
 	s.client.CloseIdleConnections()
+	if s.finish != nil {
+		s.finish()
+	}
 }
 
 func (s *Server) serve(listener net.Listener) {
