@@ -42,7 +42,7 @@ func (c *checker) checkMessages(raw json.RawMessage) {
 		}
 		for _, b := range m.blocks {
 			c.checkBlock(m.role, b)
-			if b.isCall() {
+			if b.isCall() && m.role == "assistant" {
 				c.checkCall(b, ids)
 			}
 		}
