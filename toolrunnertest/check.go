@@ -11,7 +11,8 @@ import (
 // CheckRequest reports whether the Messages API accepts a request body, as far as the body alone can tell: the rules are
 // those of [RuleBody] to [RuleCompaction]. The error is a [*BreachError] that holds every breach.
 //
-// Unknown block types are accepted.
+// Unknown block types are accepted. Of a request that continues a thread, the messages do not stand alone and are not
+// checked; a server checks them with the conversation before them.
 func CheckRequest(body []byte) error {
 	c := &checker{}
 	request := asObject(body)
@@ -25,8 +26,10 @@ func CheckRequest(body []byte) error {
 	tools := c.checkTools(request)
 	c.checkMCPServers(request)
 	c.checkSystem(request["system"])
-	c.checkMessages(request["messages"])
-	c.checkReferences(request["messages"], tools)
+	if asString(asObject(request["thread"])["type"]) != "continue" {
+		c.checkMessages(request["messages"])
+		c.checkReferences(request["messages"], tools)
+	}
 	c.checkCacheControl(request)
 	c.checkCompaction(request)
 	return c.err()

@@ -137,6 +137,14 @@ func TestAThreadNeedsItsBeta(t *testing.T) {
 	}
 }
 
+func TestCheckRequestLeavesTheMessagesOfAThreadToTheServer(t *testing.T) {
+	runChecks(t, []checkCase{
+		{"continued with nothing", proceed("msg_1"), nil},
+		{"continued with results", proceed("msg_1", user(list(result("t1")))), nil},
+		{"created", create(user(list(result("t1")))), []string{"tool-result-unknown messages.0.content.0"}},
+	})
+}
+
 // What a test says about a request holds whether or not a thread leaves messages out.
 func TestARequestOfAThreadTellsTheWholeConversation(t *testing.T) {
 	srv := toolrunnertest.NewServer(t,
