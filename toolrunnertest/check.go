@@ -40,12 +40,6 @@ type BreachError struct {
 	Breaches []Breach // at least one, in the order in which they were found
 }
 
-// RequestError is the former name of [BreachError].
-type RequestError = BreachError
-
-// RunError is the former name of [BreachError].
-type RunError = BreachError
-
 // Breach is one broken rule.
 type Breach struct {
 	Rule Rule

@@ -7,7 +7,7 @@ import (
 )
 
 // Rule is the name of a rule of the Messages API or of a run. Names do not change.
-type Rule = string
+type Rule string
 
 // The rules of [CheckRequest]. Each comment says what a request has to be, and where the rule is from: the text of the
 // API's own error, in quotes, or the report of a request that the API took or refused.

@@ -12,36 +12,14 @@ type RunOption func(*runChecker)
 // Takeover allows the messages of the requests that meet all the conditions to be other than a continuation of what came
 // before: the history was replaced or compacted there. Without conditions that is every request. What the replies said is
 // not to be changed even so: thinking that is kept has to be as it came, and a call that is kept has its bytes.
-func Takeover(conditions ...any) RunOption {
-	met := formerConditions(conditions)
-	return func(c *runChecker) { c.takeovers = append(c.takeovers, met) }
+func Takeover(conditions ...Condition) RunOption {
+	return func(c *runChecker) { c.takeovers = append(c.takeovers, conditions) }
 }
 
 // Reconfigured allows the tools and the system prompt to change at the requests that meet all the conditions, or at every
 // one if there are none.
-func Reconfigured(conditions ...any) RunOption {
-	met := formerConditions(conditions)
-	return func(c *runChecker) { c.reconfigured = append(c.reconfigured, met) }
-}
-
-// formerConditions takes counts as well, which options had before they had conditions.
-func formerConditions(conditions []any) []Condition {
-	var met []Condition
-	var positions []int
-	for _, condition := range conditions {
-		switch condition := condition.(type) {
-		case int:
-			positions = append(positions, condition)
-		case Condition:
-			met = append(met, condition)
-		case func(*Request) error:
-			met = append(met, condition)
-		}
-	}
-	if len(positions) > 0 {
-		met = append(met, Nth(positions...))
-	}
-	return met
+func Reconfigured(conditions ...Condition) RunOption {
+	return func(c *runChecker) { c.reconfigured = append(c.reconfigured, conditions) }
 }
 
 // ValuesOnly compares replayed blocks as JSON values. Without it their bytes are compared wherever the client knows them:
@@ -62,9 +40,6 @@ func Ignore(rules ...Rule) RunOption {
 	}
 	return func(c *runChecker) { c.ignored = append(c.ignored, rules...) }
 }
-
-// Allow is the former name of [Ignore].
-func Allow(rules ...Rule) RunOption { return Ignore(rules...) }
 
 // CheckRun reports whether requests carry their conversations faithfully: the rules are those of [RuleHistoryChanged] to
 // [RuleSystemChanged]. The API does not enforce this, but prompt caches, signatures and containers depend on it. The error

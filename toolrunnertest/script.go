@@ -125,7 +125,7 @@ func scriptLines(text string) ([]scriptLine, error) {
 			keyword, rest := cutWord(strings.TrimSpace(trimmed[1:]))
 			lines = append(lines, scriptLine{number, trimmed[0], keyword, rest})
 		default:
-			if keyword, rest := cutWord(trimmed); keyword == "ignore" || keyword == "allow" {
+			if keyword, rest := cutWord(trimmed); keyword == "ignore" {
 				lines = append(lines, scriptLine{number, 'i', "ignore", rest})
 				continue
 			}

@@ -161,7 +161,7 @@ func TestScriptConditions(t *testing.T) {
 }
 
 func TestScriptSwitchesRulesOff(t *testing.T) {
-	replies, err := toolrunnertest.ParseScript("x", "allow text-empty, tool-input\n\n< text a")
+	replies, err := toolrunnertest.ParseScript("x", "ignore text-empty, tool-input\n\n< text a")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func FuzzParseScript(f *testing.F) {
 	}
 	f.Add(string(weather))
 	f.Add("< text a\n< cut 0")
-	f.Add("? user \"\\u0000\"\n< call a b {\n| }\n\nallow model\n< json {\"type\":\"error\"}\n< header \n b")
+	f.Add("? user \"\\u0000\"\n< call a b {\n| }\n\nignore model\n< json {\"type\":\"error\"}\n< header \n b")
 	f.Add("< file x\n|")
 	f.Fuzz(func(t *testing.T, text string) {
 		replies, err := toolrunnertest.ParseScript("dir/x", text)

@@ -55,9 +55,6 @@ type TB interface {
 	Errorf(format string, args ...any)
 }
 
-// New is the former name of [NewServer] without a test.
-func New(replies ...Reply) *Server { return NewServer(nil, replies...) }
-
 // NewServer returns a server with these replies. It reports to the test what goes wrong: a request that breaks a rule, or
 // for which the script has no reply; a reply that cannot be made; and, when the test ends, a reply that nobody has asked
 // for, unless the test has failed already or [Server.Ignore] was called with [RuleReplyUnused]. The server is closed when
@@ -140,9 +137,6 @@ func (s *Server) Ignore(rules ...Rule) {
 	defer s.mu.Unlock()
 	s.ignored = append(s.ignored, rules...)
 }
-
-// Allow is the former name of [Server.Ignore].
-func (s *Server) Allow(rules ...Rule) { s.Ignore(rules...) }
 
 // Otherwise sets the reply to every request for which the script has none: none is left, or no [Reply.When] is met. A
 // request that a reply does not [Reply.Expect] is a problem all the same.
