@@ -148,7 +148,7 @@ func BenchmarkEager(b *testing.B) {
 		b.Run(fmt.Sprintf("eager %v", eager), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				srv := toolrunnertest.New(
+				srv := toolrunnertest.NewServer(nil,
 					toolrunnertest.Message(
 						toolrunnertest.Call("a", "look", `{}`), toolrunnertest.Call("b", "look", `{}`), toolrunnertest.Call("c", "look", `{}`),
 						toolrunnertest.Say(strings.Repeat("so ", 48)),

@@ -159,7 +159,7 @@ func TestSystemAndToolsMayChangeBetweenTurns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.WantFaithful(t, toolrunnertest.Reconfigured(1))
+	c.WantFaithful(t, toolrunnertest.Reconfigured(toolrunnertest.Nth(1)))
 	last := c.Request(t, -1)
 	if got := string(last.Field("system")); !strings.Contains(got, "be brief") {
 		t.Errorf("system of the second request = %s", got)

@@ -111,7 +111,7 @@ func newOrResumed(client anthropic.Client, file *toolrunner.FileCheckpoint, task
 // A program that dies takes its run up when it is started again: what has run does
 // not run again.
 func ExampleOpenFileCheckpoint() {
-	srv := toolrunnertest.New(
+	srv := toolrunnertest.NewServer(nil,
 		toolrunnertest.Message(toolrunnertest.Call("toolu_1", "get_weather", `{"city":"Paris"}`)),
 		toolrunnertest.Message(toolrunnertest.Call("toolu_2", "get_weather", `{"city":"Rome"}`)),
 		toolrunnertest.Text("Both are mild."),

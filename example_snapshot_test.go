@@ -75,7 +75,7 @@ func decided(client anthropic.Client, snapshot []byte) (answer string, err error
 // A run waits for a decision, is saved, and goes on in another process once
 // somebody has decided. The two share nothing but the snapshot.
 func ExampleResume() {
-	srv := toolrunnertest.New(
+	srv := toolrunnertest.NewServer(nil,
 		toolrunnertest.Message(toolrunnertest.Call("toolu_1", "pay", `{"to":"landlord","amount":900}`)),
 		toolrunnertest.Text("The rent is paid."),
 	)

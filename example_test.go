@@ -14,7 +14,7 @@ import (
 // The smallest program: one typed tool, one loop. The server plays the model; in
 // a program of yours the client is anthropic.NewClient().
 func Example() {
-	srv := toolrunnertest.New(
+	srv := toolrunnertest.NewServer(nil,
 		toolrunnertest.Message(toolrunnertest.Call("toolu_1", "get_weather", `{"city":"Paris"}`)),
 		toolrunnertest.Text("Paris has 21 degrees."),
 	)
@@ -60,7 +60,7 @@ func Example() {
 // scripted returns an API in memory that gives these replies, one to each request, and a
 // client for it. In a program of yours the client is anthropic.NewClient().
 func scripted(replies ...toolrunnertest.Reply) (*toolrunnertest.Server, anthropic.Client) {
-	srv := toolrunnertest.New(replies...)
+	srv := toolrunnertest.NewServer(nil, replies...)
 	return srv, srv.Client()
 }
 

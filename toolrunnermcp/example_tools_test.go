@@ -67,7 +67,7 @@ func weatherService() (anthropic.Client, mcp.Transport) {
 	if _, err := server.Connect(context.Background(), theirs, nil); err != nil {
 		panic(err)
 	}
-	model := toolrunnertest.New(
+	model := toolrunnertest.NewServer(nil,
 		toolrunnertest.Message(toolrunnertest.Call("toolu_1", "met_weather_now_700b5356", `{"city":"Paris"}`)),
 		toolrunnertest.Text("It is sunny in Paris."),
 	)

@@ -4,79 +4,62 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
+	"slices"
 	"strings"
 )
 
-// CheckRequest reports whether the Messages API accepts a request body, as far as the body alone can tell. The error is
-// a [*RequestError] that holds every breach.
+// CheckRequest reports whether the Messages API accepts a request body, as far as the body alone can tell: the rules are
+// those of [RuleBody] to [RuleCompaction]. The error is a [*BreachError] that holds every breach.
 //
-// Unknown parameters and unknown block types are accepted. The rules:
-//
-//	body                  the body is a JSON object
-//	model                 model is given
-//	max-tokens            max_tokens is an integer above 0
-//	messages-empty        there are messages
-//	message-shape         a message is an object with a legal role and a content of text or blocks
-//	system-position       a system message does not directly follow an assistant message
-//	block-shape           a block is an object with a type and the fields of that type
-//	block-role            a block stands in a message of a role that may have it
-//	user-empty            user content is not empty
-//	assistant-empty       assistant content is empty at most in the last message
-//	text-empty            no text block is empty; in a tool_result it may be
-//	text-whitespace       a message is not white space alone
-//	trailing-whitespace   a last assistant message does not end in white space
-//	id-format             ids consist of letters, digits, _ and -
-//	id-duplicate          no two calls of a conversation have the same id
-//	tool-input            the input of a call is an object
-//	tool-result-missing   each tool_use is answered in the message right after it
-//	tool-result-unknown   each tool_result answers a tool_use of the message before it
-//	tool-result-duplicate a tool_use is answered once
-//	tool-result-order     tool_result blocks come before all other blocks
-//	tool-result-error     a tool_result with is_error has content
-//	server-result-missing a call that the API runs has its result in the same assistant turn, unless that turn is last or
-//	                      waits for a tool_use of its own
-//	thinking              a thinking block has its thinking and its signature, a redacted one its data
-//	cache-control-count   there are at most 4 cache_control
-//	cache-control-place   none is on a thinking block or an empty text
-//	tool-name             tools have names of 1 to 128 letters, digits, _ and -
-//	tool-duplicate        no two tools have the same name
-//	input-schema          input_schema is an object of type object without oneOf, anyOf, allOf and $ref at the top
-//	tool-choice           tool_choice fits the tools
-//	compaction            a request to compact has none of the parameters that shape a reply
+// Unknown block types are accepted. Of a request that continues a thread, the messages do not stand alone and are not
+// checked; a server checks them with the conversation before them.
 func CheckRequest(body []byte) error {
 	c := &checker{}
 	request := asObject(body)
 	if request == nil {
-		c.breach("body", "", "the body is not a JSON object")
+		c.breach(RuleBody, "", "the body is not a JSON object")
 		return c.err()
 	}
-	if asString(request["model"]) == "" {
-		c.breach("model", "model", "Field required")
-	}
-	c.checkMaxTokens(request["max_tokens"])
-	c.checkTools(request)
+	c.checkText16(body)
+	c.checkParameters(request)
+	c.checkThinkingParameter(request)
+	tools := c.checkTools(request)
+	c.checkMCPServers(request)
 	c.checkSystem(request["system"])
-	c.checkMessages(request["messages"])
+	if asString(asObject(request["thread"])["type"]) != "continue" {
+		c.checkMessages(request["messages"])
+		c.checkReferences(request["messages"], tools)
+	}
 	c.checkCacheControl(request)
 	c.checkCompaction(request)
 	return c.err()
 }
 
-// RequestError says why the API refuses a request.
-type RequestError struct {
+// BreachError holds the rules that a request or a run breaks.
+type BreachError struct {
 	Breaches []Breach // at least one, in the order in which they were found
 }
 
 // Breach is one broken rule.
 type Breach struct {
-	Rule string // the rule's name in the list of CheckRequest or CheckRun; names do not change
+	Rule Rule
 	Path string // the place, such as messages.1.content.0
 	Text string // what is wrong there
 }
 
 // Error lists the breaches.
-func (e *RequestError) Error() string { return joinBreaches(e.Breaches) }
+func (e *BreachError) Error() string {
+	texts := make([]string, len(e.Breaches))
+	for i, b := range e.Breaches {
+		texts[i] = b.String()
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Has reports whether a rule is broken.
+func (e *BreachError) Has(rule Rule) bool {
+	return slices.ContainsFunc(e.Breaches, func(b Breach) bool { return b.Rule == rule })
+}
 
 // String returns the breach as the API words it: the place, then the text.
 func (b Breach) String() string {
@@ -86,23 +69,11 @@ func (b Breach) String() string {
 	return b.Path + ": " + b.Text
 }
 
-func joinBreaches(breaches []Breach) string {
-	texts := make([]string, len(breaches))
-	for i, b := range breaches {
-		texts[i] = b.String()
-	}
-	return strings.Join(texts, "; ")
-}
-
 // Breaches returns the breaches in an error of [CheckRequest] or [CheckRun], nil for any other.
 func Breaches(err error) []Breach {
-	var request *RequestError
-	if errors.As(err, &request) {
-		return request.Breaches
-	}
-	var run *RunError
-	if errors.As(err, &run) {
-		return run.Breaches
+	var broken *BreachError
+	if errors.As(err, &broken) {
+		return broken.Breaches
 	}
 	return nil
 }
@@ -110,10 +81,11 @@ func Breaches(err error) []Breach {
 // checker collects breaches.
 type checker struct {
 	breaches []Breach
-	cached   int // cache_control seen
+	cached   int    // cache_control seen
+	ttl      string // of the last one
 }
 
-func (c *checker) breach(rule, path, format string, args ...any) {
+func (c *checker) breach(rule Rule, path, format string, args ...any) {
 	c.breaches = append(c.breaches, Breach{rule, path, fmt.Sprintf(format, args...)})
 }
 
@@ -121,105 +93,53 @@ func (c *checker) err() error {
 	if len(c.breaches) == 0 {
 		return nil
 	}
-	return &RequestError{c.breaches}
+	return &BreachError{c.breaches}
 }
 
-func (c *checker) checkMaxTokens(raw json.RawMessage) {
-	if absent(raw) {
-		c.breach("max-tokens", "max_tokens", "Field required")
-		return
-	}
-	n, err := strconv.ParseInt(string(raw), 10, 64)
-	if err != nil {
-		c.breach("max-tokens", "max_tokens", "Input should be a valid integer")
-	} else if n < 1 {
-		c.breach("max-tokens", "max_tokens", "must be greater than or equal to 1")
-	}
-}
-
-func (c *checker) checkSystem(system json.RawMessage) {
-	for i, block := range asList(system) {
-		path := fmt.Sprintf("system.%d", i)
-		if fields := asObject(block); asString(fields["type"]) != "text" {
-			c.breach("block-shape", path, "Input should be a text block")
-		} else {
-			c.checkText(path, fields)
+// checkText16 checks that no string has half a surrogate pair. A backslash occurs in strings alone.
+func (c *checker) checkText16(body []byte) {
+	for i := 0; i < len(body); i++ {
+		if body[i] != '\\' {
+			continue
+		}
+		i++ // the character that is escaped
+		switch unit := surrogate(body[i-1:]); {
+		case unit == 0:
+		case unit < 0xDC00 && surrogate(body[min(i+5, len(body)):]) >= 0xDC00:
+			i += 10 // both halves
+		default:
+			c.breach(RuleSurrogate, "", "The request body is not valid JSON: no low surrogate in string: line 1 column %d (char %d)", i, i-1)
+			return
 		}
 	}
 }
 
-func (c *checker) checkText(path string, block object) {
-	switch {
-	case !isString(block["text"]):
-		c.breach("block-shape", path+".text", "Field required")
-	case asString(block["text"]) == "":
-		c.breach("text-empty", path, "text content blocks must be non-empty")
+// surrogate returns the half of a surrogate pair whose escape, such as \ud83d, the text begins with, 0 if there is none.
+func surrogate(text []byte) int {
+	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
+		return 0
 	}
-}
-
-// checkCompaction checks what may not stand beside a compaction.
-func (c *checker) checkCompaction(request object) {
-	if absent(request["compaction"]) {
-		return
-	}
-	refuse := func(path string, raw json.RawMessage) {
-		if !absent(raw) {
-			c.breach("compaction", path, "may not be specified together with compaction")
+	unit := 0
+	for _, digit := range text[2:6] {
+		switch {
+		case '0' <= digit && digit <= '9':
+			unit = unit<<4 | int(digit-'0')
+		case 'a' <= digit|0x20 && digit|0x20 <= 'f':
+			unit = unit<<4 | int(digit|0x20-'a'+10)
+		default:
+			return 0
 		}
 	}
-	for _, name := range []string{"context_management", "stop_sequences", "output_format"} {
-		refuse(name, request[name])
+	if unit < 0xD800 || unit > 0xDFFF {
+		return 0
 	}
-	refuse("output_config.format", asObject(request["output_config"])["format"])
-	for i, fallback := range asList(request["fallbacks"]) {
-		refuse(fmt.Sprintf("fallbacks.%d.output_config.format", i), asObject(asObject(fallback)["output_config"])["format"])
-	}
-	switch choice := asObject(request["tool_choice"]); asString(choice["type"]) {
-	case "any", "tool":
-		refuse("tool_choice", request["tool_choice"])
-	}
+	return unit
 }
 
-// maxCacheControl is how many breakpoints a request may have.
-const maxCacheControl = 4
+// absent reports whether a field is missing or null.
+func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
-func (c *checker) checkCacheControl(request object) {
-	if !absent(request["cache_control"]) {
-		c.cached++
-	}
-	for i, tool := range asList(request["tools"]) {
-		c.countCacheControl(fmt.Sprintf("tools.%d", i), asObject(tool))
-	}
-	c.countBlocks("system", request["system"])
-	for i, m := range asList(request["messages"]) {
-		c.countBlocks(fmt.Sprintf("messages.%d.content", i), asObject(m)["content"])
-	}
-	if c.cached > maxCacheControl {
-		c.breach("cache-control-count", "", "A maximum of %d blocks with cache_control may be provided. Found %d.", maxCacheControl, c.cached)
-	}
-}
-
-func (c *checker) countBlocks(path string, blocks json.RawMessage) {
-	for i, raw := range asList(blocks) {
-		at := fmt.Sprintf("%s.%d", path, i)
-		block := asObject(raw)
-		c.countCacheControl(at, block)
-		c.countBlocks(at+".content", block["content"])
-		c.countBlocks(at+".source.content", asObject(block["source"])["content"])
-	}
-}
-
-func (c *checker) countCacheControl(path string, block object) {
-	if absent(block["cache_control"]) {
-		return
-	}
-	c.cached++
-	switch kind := asString(block["type"]); kind {
-	case "thinking", "redacted_thinking":
-		c.breach("cache-control-place", path, "cache_control cannot be set on %s blocks", kind)
-	case "text":
-		if asString(block["text"]) == "" {
-			c.breach("cache-control-place", path, "cache_control cannot be set for empty text blocks")
-		}
-	}
-}
+func isString(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '"' }
+func isList(raw json.RawMessage) bool   { return len(raw) > 0 && raw[0] == '[' }
+func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
+func isBool(raw json.RawMessage) bool   { return string(raw) == "true" || string(raw) == "false" }

@@ -33,7 +33,7 @@ func TestRequestsToCompactHaveNothingThatShapesAReply(t *testing.T) {
 			}
 			var got []string
 			for _, b := range toolrunnertest.Breaches(toolrunnertest.CheckRequest([]byte(compacting + tt.body))) {
-				got = append(got, b.Rule+" "+b.Path)
+				got = append(got, string(b.Rule)+" "+b.Path)
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("breaches of %s (-want +got):\n%s", tt.body, diff)
@@ -63,7 +63,7 @@ func TestARunGoesOnFromTheSummary(t *testing.T) {
 			}
 			var got strings.Builder
 			for _, b := range toolrunnertest.Breaches(toolrunnertest.CheckRun(requests)) {
-				got.WriteString(b.Rule)
+				got.WriteString(string(b.Rule))
 			}
 			if got.String() != tt.rule {
 				t.Errorf("CheckRun() breaks %q, want %q", got.String(), tt.rule)

@@ -134,7 +134,7 @@ func TestCheckRunTellsRecordedLoopsThatKeepRepliesFromThoseThatDoNot(t *testing.
 // replay sends two recorded requests, the first answered as recorded, and checks them as a run.
 func replay(t *testing.T, dir string, numbers ...int) error {
 	t.Helper()
-	srv := toolrunnertest.New()
+	srv := toolrunnertest.NewServer(nil)
 	for _, n := range numbers {
 		name := filepath.Join(dir, fmt.Sprintf("%03d", n))
 		body, err := os.ReadFile(name + ".request.json")
@@ -154,7 +154,7 @@ func replay(t *testing.T, dir string, numbers ...int) error {
 func rules(err error) []string {
 	var names []string
 	for _, b := range toolrunnertest.Breaches(err) {
-		names = append(names, b.Rule)
+		names = append(names, string(b.Rule))
 	}
 	return names
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -156,4 +157,19 @@ func indented(raw json.RawMessage) []string {
 		return []string{string(raw)}
 	}
 	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+}
+
+// sameValue compares JSON values. Numbers are the same if their texts are; the order of keys does not matter.
+func sameValue(a, b json.RawMessage) bool {
+	return reflect.DeepEqual(value(a), value(b))
+}
+
+func value(raw json.RawMessage) any {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	if dec.Decode(&v) != nil {
+		return string(raw)
+	}
+	return v
 }

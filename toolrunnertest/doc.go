@@ -22,11 +22,16 @@
 // # Strictness
 //
 // [CheckRequest] holds the rules of the API, and the server applies it to every request: a tool_use without its
-// tool_result, an empty text, a fifth cache_control is answered 400, and fails the test. [Server.Allow] switches a rule
-// off. [CheckRun] checks what the API does not enforce, but a conversation needs: that each request continues the one
-// before, byte for byte, and gives the replies back as they came.
+// tool_result, an empty text, a fifth cache_control is answered 400, and fails the test. Each [Rule] is a constant whose
+// comment says where it is from; [Server.Ignore] switches one off. [CheckRun] checks what the API does not enforce, but a
+// conversation needs: that each request continues the one before, byte for byte, and gives the replies back as they came.
 //
 // [WantMessages] compares what a request says with an outline of it.
+//
+// # Threads
+//
+// The server keeps message threads, with which a client sends only what is new; [Request.History] is the whole
+// conversation. [Server.Forget] and [Server.RefuseThreads] are for tests of what a client does then.
 //
 // # Recordings
 //

@@ -12,7 +12,7 @@ import (
 )
 
 func ExampleReplay() {
-	srv := toolrunnertest.Replay(printer{}, "testdata/recording")
+	srv := toolrunnertest.Replay(printer{}, toolrunnertest.Recording{Dir: "testdata/recording"})
 	defer srv.Close()
 	fmt.Println(say(srv, "Hello!"))
 	fmt.Println(say(srv, "Goodbye!"))
@@ -23,7 +23,7 @@ func ExampleReplay() {
 }
 
 func ExampleRecord() {
-	endpoint := httptest.NewServer(toolrunnertest.New(toolrunnertest.Text("Good day."))) // stands for https://api.anthropic.com
+	endpoint := httptest.NewServer(toolrunnertest.NewServer(nil, toolrunnertest.Text("Good day."))) // stands for https://api.anthropic.com
 	defer endpoint.Close()
 	dir, err := os.MkdirTemp("", "recording")
 	if err != nil {

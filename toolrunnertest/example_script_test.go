@@ -45,7 +45,7 @@ func ExampleParseScript() {
 		fmt.Println(err)
 		return
 	}
-	srv := toolrunnertest.New(replies...)
+	srv := toolrunnertest.NewServer(nil, replies...)
 	defer srv.Close()
 	fmt.Println(say(srv, "Hello!"))
 	fmt.Println(say(srv, "Hello!"))
@@ -55,7 +55,12 @@ func ExampleParseScript() {
 }
 
 func ExampleScript() {
-	srv := toolrunnertest.NewServer(printer{}, toolrunnertest.Script("testdata/weather.script")...)
+	replies, err := toolrunnertest.Script("testdata/weather.script")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	srv := toolrunnertest.NewServer(printer{}, replies...)
 	defer srv.Close()
 	client := srv.Client()
 	type city struct {
@@ -99,7 +104,7 @@ func ExampleScript() {
 
 func ExampleFile() {
 	// Recorded as JSON; a request for a stream would get the same message as events.
-	srv := toolrunnertest.New(toolrunnertest.File("testdata/recording/001.response.json"))
+	srv := toolrunnertest.NewServer(nil, toolrunnertest.File("testdata/recording/001.response.json"))
 	defer srv.Close()
 	fmt.Println(say(srv, "Hello!"))
 	// Output: Good day.
@@ -125,7 +130,8 @@ func ExampleReply_Expect() {
 
 func ExampleReply_When() {
 	// Two agents at once, whose requests come in any order.
-	srv := toolrunnertest.New(
+	srv := toolrunnertest.NewServer(
+		nil,
 		toolrunnertest.Text("Bonjour.").When(toolrunnertest.HasText("French")),
 		toolrunnertest.Text("Guten Tag.").When(toolrunnertest.HasText("German")),
 	)
@@ -138,7 +144,7 @@ func ExampleReply_When() {
 }
 
 func ExampleWantMessages() {
-	srv := toolrunnertest.New(toolrunnertest.Text("Good day."))
+	srv := toolrunnertest.NewServer(nil, toolrunnertest.Text("Good day."))
 	defer srv.Close()
 	say(srv, "Hello!")
 	toolrunnertest.WantMessages(printer{}, srv.Requests()[0], `
@@ -150,22 +156,33 @@ func ExampleWantMessages() {
 	// + user: Hello!
 }
 
-func ExampleServer_Allow() {
-	srv := toolrunnertest.New(toolrunnertest.Text("I cannot hear you."))
+func ExampleServer_Ignore() {
+	srv := toolrunnertest.NewServer(nil, toolrunnertest.Text("I cannot hear you."))
 	defer srv.Close()
-	srv.Allow("text-empty")
+	srv.Ignore(toolrunnertest.RuleTextEmpty)
 	fmt.Println(say(srv, ""))
 	// Output: I cannot hear you.
 }
 
-func ExampleAllow() {
-	srv := toolrunnertest.New(toolrunnertest.Text("Good day."), toolrunnertest.Text("Good day."))
+func ExampleIgnore() {
+	srv := toolrunnertest.NewServer(nil, toolrunnertest.Text("Good day."), toolrunnertest.Text("Good day."))
 	defer srv.Close()
 	say(srv, "Hello!")
 	say(srv, "Hello?") // forgets what was said
-	fmt.Println(toolrunnertest.Breaches(toolrunnertest.CheckRun(srv.Requests()))[0].Rule)
-	fmt.Println(toolrunnertest.CheckRun(srv.Requests(), toolrunnertest.Allow("history-changed", "reply-missing")))
+	requests := srv.Requests()
+	fmt.Println(toolrunnertest.Breaches(toolrunnertest.CheckRun(requests, toolrunnertest.OneRun()))[0].Rule)
+	ignored := toolrunnertest.Ignore(toolrunnertest.RuleHistoryChanged, toolrunnertest.RuleReplyMissing)
+	fmt.Println(toolrunnertest.CheckRun(requests, toolrunnertest.OneRun(), ignored))
 	// Output:
 	// history-changed
 	// <nil>
+}
+
+// A program that is no test asks the server what went wrong.
+func ExampleServer_Err() {
+	srv := toolrunnertest.NewServer(nil)
+	defer srv.Close()
+	say(srv, "Hello!")
+	fmt.Println(srv.Err())
+	// Output: toolrunnertest: the script has no reply left for request 1
 }

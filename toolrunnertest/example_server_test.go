@@ -10,7 +10,8 @@ import (
 )
 
 func ExampleServer() {
-	srv := toolrunnertest.New(
+	srv := toolrunnertest.NewServer(
+		nil,
 		toolrunnertest.Message(
 			toolrunnertest.Say("Let me look."),
 			toolrunnertest.Call("toolu_1", "get_weather", `{"city":"Paris"}`),
@@ -65,7 +66,8 @@ func ExampleCheckRequest() {
 }
 
 func ExampleCheckRun() {
-	srv := toolrunnertest.New(
+	srv := toolrunnertest.NewServer(
+		nil,
 		toolrunnertest.Message(toolrunnertest.Thinking("The sum is 3.", "signature"), toolrunnertest.Say("3")),
 		toolrunnertest.Text("6"),
 	)
@@ -93,5 +95,5 @@ func ExampleCheckRun() {
 	}
 
 	fmt.Println(toolrunnertest.CheckRun(srv.Requests()))
-	// Output: requests.1.messages.1: 1 blocks instead of the reply's 2 (Takeover(1) allows it)
+	// Output: requests.1.messages.1: 1 blocks instead of the reply's 2 (Takeover(Nth(1)) allows it)
 }

@@ -59,6 +59,16 @@ func HasTool(name string) Condition {
 	}
 }
 
+// Nth is met by the requests at these positions, counted from 0, among those that broke no rule.
+func Nth(positions ...int) Condition {
+	return func(q *Request) error {
+		if !slices.Contains(positions, q.position) {
+			return fmt.Errorf("it is request %d, want one of %v", q.position, positions)
+		}
+		return nil
+	}
+}
+
 func contains(what, got, want string) error {
 	if strings.Contains(got, want) {
 		return nil
@@ -66,10 +76,10 @@ func contains(what, got, want string) error {
 	return fmt.Errorf("%s is %q, want it to contain %q", what, got, want)
 }
 
-// choose returns the reply to request n, or says why there is none.
-func choose(script []*Reply, q *Request, n int) (*Reply, string) {
+// choose returns the reply to request n, or says why there is none; unmet, if the request is not what a reply expects.
+func choose(script []*Reply, q *Request, n int) (reply *Reply, unmet bool, problem string) {
 	if len(script) == 0 {
-		return nil, fmt.Sprintf("the script has no reply left for request %d", n)
+		return nil, false, fmt.Sprintf("the script has no reply left for request %d", n)
 	}
 	var reason error
 	for _, reply := range script {
@@ -80,11 +90,11 @@ func choose(script []*Reply, q *Request, n int) (*Reply, string) {
 			continue
 		}
 		if err := met(reply.expect, q); err != nil {
-			return nil, fmt.Sprintf("request %d is not what the script expects: %v", n, err)
+			return nil, true, fmt.Sprintf("request %d is not what the script expects: %v", n, err)
 		}
-		return reply, ""
+		return reply, false, ""
 	}
-	return nil, fmt.Sprintf("no reply of the script is for request %d: %v", n, reason)
+	return nil, false, fmt.Sprintf("no reply of the script is for request %d: %v", n, reason)
 }
 
 func met(conditions []Condition, q *Request) error {

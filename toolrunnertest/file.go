@@ -11,7 +11,7 @@ import (
 // File is a reply that was recorded: the body of a response, as JSON in a file named *.json, or as an event stream in one
 // named *.sse. To a request for the same form it is sent byte for byte; for the other form it is converted, an error of
 // the API included. The methods of Reply that shape a message do not apply to it, those that say how it is sent do. A file that
-// cannot be used fails the test when the reply is asked for.
+// cannot be used fails the test when the reply is added to a script.
 func File(path string) Reply {
 	body, err := os.ReadFile(path)
 	if err != nil {

@@ -62,12 +62,22 @@ func TestFileOfAnErrorHasItsStatus(t *testing.T) {
 func TestFileThatCannotBeUsedFailsTheTest(t *testing.T) {
 	for name, reply := range map[string]toolrunnertest.Reply{
 		"missing": toolrunnertest.File("nowhere.json"), "no message": toolrunnertest.File(written(t, "x.json", "[]")),
-		"missing script": toolrunnertest.Script("nowhere.script")[0], "broken script": toolrunnertest.Script(written(t, "x.script", "a"))[0],
 	} {
 		tb := &spy{}
 		srv := toolrunnertest.NewServer(tb, reply)
+		if len(tb.errors) != 1 {
+			t.Errorf("%s: the errors %q before a request, want one", name, tb.errors)
+		}
 		if res := post(srv, plainBody); res.StatusCode != http.StatusInternalServerError || len(tb.errors) != 1 {
 			t.Errorf("%s: status %d with the errors %q, want 500 with one", name, res.StatusCode, tb.errors)
+		}
+	}
+}
+
+func TestScriptThatCannotBeUsedIsAnError(t *testing.T) {
+	for name, path := range map[string]string{"missing": "nowhere.script", "broken": written(t, "x.script", "a")} {
+		if replies, err := toolrunnertest.Script(path); err == nil || replies != nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: Script() = %d replies, %v; want an error that names %s", name, len(replies), err, path)
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 //	user error toolu_2: no such city
 //
 // Other blocks are told as their type, with their JSON. Line breaks in texts are told as \n.
-func (q *Request) Outline() string { return outline(q.Messages()) }
+func (q *Request) Outline() string { return outline(q.History()) }
 
 func outline(messages []json.RawMessage) string {
 	var b strings.Builder

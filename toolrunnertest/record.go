@@ -40,8 +40,9 @@ type exchange struct {
 }
 
 // Record returns a handler that passes requests on to an endpoint, such as https://api.anthropic.com, and writes them and
-// their responses into a folder, which it empties of an earlier recording first. [Replay] plays it. The bodies are kept as
-// they are; of the headers, only those that tell nothing about who sent them.
+// their responses into a folder, which it empties of an earlier recording at the first response. [Replay] plays it. The
+// bodies are kept as they are, but for the tokens and queries of mcp_servers; of the headers, only those that tell nothing
+// about who sent them; of the query, only the parameter beta.
 func Record(dir, endpoint string) (http.Handler, error) {
 	return newRecorder(dir, endpoint)
 }
@@ -54,10 +55,11 @@ func newRecorder(dir, endpoint string) (*recorder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("toolrunnertest: %w", err)
 	}
-	if err := clearRecording(dir); err != nil {
+	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return nil, fmt.Errorf("toolrunnertest: %w", err)
 	}
 	r := &recorder{dir: dir}
+	r.begin = sync.OnceValue(func() error { return clearRecording(dir) })
 	r.proxy = &httputil.ReverseProxy{
 		Rewrite: func(p *httputil.ProxyRequest) {
 			p.SetURL(target)
@@ -71,11 +73,39 @@ func newRecorder(dir, endpoint string) (*recorder, error) {
 	return r, nil
 }
 
-// clearRecording makes dir a folder without a recording.
-func clearRecording(dir string) error {
-	if err := os.MkdirAll(dir, 0o750); err != nil {
+// recordAside makes the recorder write beside its folder, where nothing is lost before publish.
+func (r *recorder) recordAside() error {
+	aside, err := os.MkdirTemp(filepath.Dir(filepath.Clean(r.dir)), filepath.Base(r.dir)+".recording-")
+	if err != nil {
+		return fmt.Errorf("toolrunnertest: %w", err)
+	}
+	r.final, r.dir = r.dir, aside
+	return nil
+}
+
+// publish puts what was recorded aside in the place of an earlier recording. It does not if something is missing.
+func (r *recorder) publish() error {
+	defer os.RemoveAll(r.dir) //nolint:errcheck // a temporary folder that is left does no harm
+	if err := r.failure(); err != nil {
 		return err
 	}
+	entries, err := os.ReadDir(r.dir)
+	if err != nil || len(entries) == 0 {
+		return err
+	}
+	if err := clearRecording(r.final); err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if err := os.Rename(filepath.Join(r.dir, entry.Name()), filepath.Join(r.final, entry.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clearRecording makes dir a folder without a recording.
+func clearRecording(dir string) error {
 	for _, pattern := range []string{"[0-9][0-9][0-9].json", "[0-9][0-9][0-9].request.json", "[0-9][0-9][0-9].response.*"} {
 		old, err := filepath.Glob(filepath.Join(dir, pattern))
 		if err != nil {
@@ -92,7 +122,9 @@ func clearRecording(dir string) error {
 
 // recorder writes each exchange when it is over.
 type recorder struct {
-	dir   string
+	dir   string // where it writes
+	final string // where that goes in the end, if it is elsewhere
+	begin func() error
 	proxy *httputil.ReverseProxy
 
 	mu    sync.Mutex
@@ -124,7 +156,7 @@ func (r *recorder) pass(w http.ResponseWriter, req *http.Request, body []byte, d
 	r.mu.Lock()
 	r.count++
 	p := &pending{number: r.count, sent: body, exchange: exchange{
-		Method: req.Method, Path: req.URL.RequestURI(), Sent: only(req.Header, keptRequestHeaders()),
+		Method: req.Method, Path: blotQuery(req.URL.RequestURI()), Sent: only(req.Header, keptRequestHeaders()),
 	}}
 	r.mu.Unlock()
 	defer func() { done(p) }() // the proxy panics where the connection breaks
@@ -156,6 +188,9 @@ func (r *recorder) save(p *pending) {
 	if p.number > maxExchanges {
 		err = fmt.Errorf("there are more than %d exchanges", maxExchanges)
 	}
+	if err == nil {
+		err = r.begin()
+	}
 	name := filepath.Join(r.dir, fmt.Sprintf("%03d", p.number))
 	kind := ".response.json"
 	if p.streamed() {
@@ -164,7 +199,7 @@ func (r *recorder) save(p *pending) {
 	for _, file := range []struct {
 		suffix string
 		data   []byte
-	}{{".request.json", p.sent}, {kind, p.received}, {".json", append(meta, '\n')}} {
+	}{{".request.json", blotBody(p.sent)}, {kind, p.received}, {".json", append(meta, '\n')}} {
 		if err == nil {
 			err = os.WriteFile(name+file.suffix, file.data, 0o600)
 		}
@@ -217,6 +252,49 @@ func only(header http.Header, names []string) http.Header {
 		}
 	}
 	return kept
+}
+
+// blotted stands for what a recording does not keep.
+const blotted = "BLOTTED"
+
+// blotQuery blots the parameters of a URI or URL that may be secrets: all but beta.
+func blotQuery(uri string) string {
+	path, query, found := strings.Cut(uri, "?")
+	if !found {
+		return uri
+	}
+	parts := strings.Split(query, "&")
+	for i, part := range parts {
+		if key, _, _ := strings.Cut(part, "="); key != "beta" {
+			parts[i] = key + "=" + blotted
+		}
+	}
+	return path + "?" + strings.Join(parts, "&")
+}
+
+// blotBody blots the secrets of MCP servers: their tokens, and what their URLs have beside the host and the path. All
+// other bytes stay.
+func blotBody(body []byte) json.RawMessage {
+	servers := asList(asObject(body)["mcp_servers"])
+	if len(servers) == 0 {
+		return body
+	}
+	list := make([]string, len(servers))
+	for i, raw := range servers {
+		server := string(raw)
+		fields := asObject(raw)
+		if !absent(fields["authorization_token"]) {
+			server = set(server, "authorization_token", quote(blotted))
+		}
+		if address, err := url.Parse(asString(fields["url"])); err == nil && (address.RawQuery != "" || address.User != nil) {
+			if address.User != nil {
+				address.User = url.User(blotted)
+			}
+			server = set(server, "url", quote(blotQuery(address.String())))
+		}
+		list[i] = server
+	}
+	return json.RawMessage(set(string(body), "mcp_servers", "["+strings.Join(list, ",")+"]"))
 }
 
 // copied is a body that keeps what is read from it.

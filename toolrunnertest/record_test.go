@@ -58,7 +58,7 @@ func recordSession(t *testing.T, dir string) []string {
 	t.Setenv("TOOLRUNNER_RECORD", "1")
 	t.Setenv("ANTHROPIC_API_KEY", "secret-key")
 	t.Setenv("ANTHROPIC_BASE_URL", url)
-	srv := toolrunnertest.Replay(t, dir)
+	srv := toolrunnertest.Replay(t, toolrunnertest.Recording{Dir: dir})
 	got := session(t, srv)
 	srv.Close()
 	for i, q := range endpoint.Requests() {
@@ -76,7 +76,7 @@ func recordSession(t *testing.T, dir string) []string {
 func TestRecordingIsReplayedAsItWas(t *testing.T) {
 	dir := t.TempDir()
 	recorded := recordSession(t, dir)
-	srv := toolrunnertest.Replay(t, dir)
+	srv := toolrunnertest.Replay(t, toolrunnertest.Recording{Dir: dir})
 	if diff := cmp.Diff(recorded, session(t, srv)); diff != "" {
 		t.Errorf("what the client got (-recording +replaying):\n%s", diff)
 	}
@@ -122,7 +122,7 @@ func TestReplayShowsHowARequestDiffers(t *testing.T) {
 	dir := t.TempDir()
 	recordSession(t, dir)
 	tb := &spy{}
-	srv := toolrunnertest.Replay(tb, dir)
+	srv := toolrunnertest.Replay(tb, toolrunnertest.Recording{Dir: dir})
 	defer srv.Close()
 	client := srv.Client()
 	p := params()
@@ -136,7 +136,7 @@ func TestReplayShowsHowARequestDiffers(t *testing.T) {
 	if n := srv.Remaining(); n != 3 {
 		t.Errorf("%d responses are left, want 3", n)
 	}
-	ignoring := toolrunnertest.Replay(t, dir, "max_tokens")
+	ignoring := toolrunnertest.Replay(t, toolrunnertest.Recording{Dir: dir, Ignore: []string{"max_tokens"}})
 	other := ignoring.Client()
 	if _, err := other.Beta.Messages.New(t.Context(), p); err != nil {
 		t.Errorf("a request that differs in what is ignored = %v, want an answer", err)
@@ -150,7 +150,7 @@ func TestRecordingThatLacksSomethingFailsTheTest(t *testing.T) {
 	t.Setenv("ANTHROPIC_API_KEY", "k")
 	t.Setenv("ANTHROPIC_BASE_URL", endpoint.URL)
 	tb := &spy{}
-	srv := toolrunnertest.Replay(tb, t.TempDir())
+	srv := toolrunnertest.Replay(tb, toolrunnertest.Recording{Dir: t.TempDir()})
 	if res := post(srv, plainBody); res.StatusCode != http.StatusBadGateway {
 		t.Errorf("status = %d, want %d", res.StatusCode, http.StatusBadGateway)
 	}
@@ -165,7 +165,9 @@ func TestRecordingThatLacksSomethingFailsTheTest(t *testing.T) {
 // Agents that run at once send their requests in any order.
 func TestReplayDoesNotDependOnTheOrder(t *testing.T) {
 	dir := t.TempDir()
-	endpoint := httptest.NewServer(toolrunnertest.New(toolrunnertest.Text("one"), toolrunnertest.Text("two")))
+	api := toolrunnertest.NewServer(nil, toolrunnertest.Text("one"), toolrunnertest.Text("two"))
+	api.Ignore(toolrunnertest.RuleKey, toolrunnertest.RuleVersion)
+	endpoint := httptest.NewServer(api)
 	defer endpoint.Close()
 	recorder, err := toolrunnertest.Record(dir, endpoint.URL)
 	if err != nil {
@@ -178,7 +180,7 @@ func TestReplayDoesNotDependOnTheOrder(t *testing.T) {
 		recorder.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/v1/messages?beta=true", strings.NewReader(body)))
 		want = append(want, w.Body.String())
 	}
-	srv := toolrunnertest.Replay(t, dir)
+	srv := toolrunnertest.Replay(t, toolrunnertest.Recording{Dir: dir})
 	for _, body := range slices.Backward(bodies) {
 		got = append([]string{read(t, request(srv, http.MethodPost, "/v1/messages?beta=true", body))}, got...)
 	}
@@ -197,7 +199,7 @@ func TestReplaySaysWhatIsMissing(t *testing.T) {
 			t.Setenv("TOOLRUNNER_RECORD", tt.record)
 			t.Setenv("ANTHROPIC_API_KEY", "")
 			tb := &spy{}
-			toolrunnertest.Replay(tb, t.TempDir()).Close()
+			toolrunnertest.Replay(tb, toolrunnertest.Recording{Dir: t.TempDir()}).Close()
 			if len(tb.errors) != 1 || !strings.Contains(tb.errors[0], tt.want) {
 				t.Errorf("errors = %q, want one that says %q", tb.errors, tt.want)
 			}
@@ -205,5 +207,98 @@ func TestReplaySaysWhatIsMissing(t *testing.T) {
 	}
 	if _, err := toolrunnertest.Record(t.TempDir(), "api.anthropic.com"); err == nil {
 		t.Error("Record without a scheme = nil, want an error")
+	}
+}
+
+// TS6: what a URL or an MCP server holds as a secret is in no file, and a request with another is still the one recorded.
+func TestRecordingBlotsTheSecretsOfURLsAndMCPServers(t *testing.T) {
+	dir := t.TempDir()
+	api := toolrunnertest.NewServer(nil, toolrunnertest.Text("one"))
+	api.Ignore(toolrunnertest.RuleKey, toolrunnertest.RuleVersion)
+	endpoint := httptest.NewServer(api)
+	defer endpoint.Close()
+	recorder, err := toolrunnertest.Record(dir, endpoint.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	uri := func(secret string) string { return "/v1/messages?beta=true&api_key=" + secret }
+	body := func(secret string) string {
+		return with(`"mcp_servers":[{"type":"url","name":"s","url":"https://` + secret + `@mcp.example/sse?token=` + secret + `","authorization_token":"` + secret +
+			`"}],"tools":[{"type":"mcp_toolset","mcp_server_name":"s"}]`)
+	}
+	recorder.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, uri("secret1"), strings.NewReader(body("secret1"))))
+	files, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(files) != 3 {
+		t.Fatalf("files = %q, %v; want three", files, err)
+	}
+	for _, file := range files {
+		if data, err := os.ReadFile(file); err != nil || strings.Contains(string(data), "secret") {
+			t.Errorf("%s holds a secret: %s, %v", file, data, err)
+		}
+	}
+	srv := toolrunnertest.Replay(t, toolrunnertest.Recording{Dir: dir})
+	if res := request(srv, http.MethodPost, uri("secret2"), body("secret2")); res.StatusCode != http.StatusOK {
+		t.Errorf("with another secret: %d %s, want 200", res.StatusCode, read(t, res))
+	}
+	if got := string(api.Requests()[0].Body); got != body("secret1") {
+		t.Errorf("the endpoint got %s, want what was sent", got)
+	}
+}
+
+// TS6: an earlier recording is there until another is complete.
+func TestAnEarlierRecordingOutlivesOneThatFails(t *testing.T) {
+	dir := t.TempDir()
+	recordSession(t, dir)
+	want := entriesOf(t, dir)
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	t.Setenv("TOOLRUNNER_RECORD", "true")
+	t.Setenv("ANTHROPIC_BASE_URL", gone.URL)
+	tb := &spy{}
+	srv := toolrunnertest.Replay(tb, toolrunnertest.Recording{Dir: dir})
+	post(srv, plainBody)
+	srv.Close()
+	if diff := cmp.Diff(want, entriesOf(t, dir)); diff != "" || len(tb.errors) != 1 {
+		t.Errorf("errors %q, want one; the folder (-before +after):\n%s", tb.errors, diff)
+	}
+	if _, err := toolrunnertest.Record(dir, gone.URL); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, entriesOf(t, dir)); diff != "" {
+		t.Errorf("the folder before the first response (-before +after):\n%s", diff)
+	}
+	if beside := entriesOf(t, filepath.Dir(dir)); len(beside) != 1 {
+		t.Errorf("beside the folder there is %q, want nothing", beside)
+	}
+}
+
+func entriesOf(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	return names
+}
+
+// TS6: 0 and false do not record; what is neither is a mistake.
+func TestTheVariableThatRecordsIsABoolean(t *testing.T) {
+	t.Setenv("ANTHROPIC_API_KEY", "k")
+	t.Setenv("ANTHROPIC_BASE_URL", "http://nowhere.invalid")
+	for value, want := range map[string]string{"0": "", "false": "", "yes": `TOOLRUNNER_RECORD is "yes"`} {
+		t.Setenv("TOOLRUNNER_RECORD", value)
+		tb := &spy{}
+		srv := toolrunnertest.Replay(tb, toolrunnertest.Recording{Dir: "testdata/recording"})
+		srv.Close()
+		switch {
+		case want == "" && (len(tb.errors) > 0 || srv.Remaining() == 0):
+			t.Errorf("%s: errors %q with %d replies, want a recording that is played", value, tb.errors, srv.Remaining())
+		case want != "" && (len(tb.errors) != 1 || !strings.Contains(tb.errors[0], want)):
+			t.Errorf("%s: errors %q, want %s", value, tb.errors, want)
+		}
 	}
 }

@@ -39,7 +39,7 @@ func (r Reply) render(q *Request, n int) response {
 	var out response
 	switch {
 	case s.broken != nil:
-		out = failure{http.StatusInternalServerError, "api_error", "toolrunnertest: " + s.broken.Error()}.response(n)
+		out = failure{code: http.StatusInternalServerError, kind: "api_error", message: "toolrunnertest: " + s.broken.Error()}.response(n)
 		out.err = s.broken
 	case s.raw != nil:
 		out = response{status: http.StatusOK, header: contentType(s.contentType), body: []string{*s.raw}}
@@ -81,8 +81,12 @@ func contentType(value string) http.Header {
 func requestID(n int) string { return "req_" + strconv.Itoa(n) }
 
 func (f failure) body(n int) string {
-	return fmt.Sprintf(`{"type":"error","error":{"type":%s,"message":%s},"request_id":%s}`,
-		quote(f.kind), quote(f.message), quote(requestID(n)))
+	details := ""
+	if f.details != "" {
+		details = `,"details":` + f.details
+	}
+	return fmt.Sprintf(`{"type":"error","error":{"type":%s,"message":%s%s},"request_id":%s}`,
+		quote(f.kind), quote(f.message), details, quote(requestID(n)))
 }
 
 func (f failure) response(n int) response {

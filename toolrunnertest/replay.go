@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"sync"
 )
 
 // Variables of the environment that make Replay record.
@@ -19,23 +21,37 @@ const (
 	defaultEndpoint  = "https://api.anthropic.com"
 )
 
-// Replay returns a server that plays the recording in a folder: each request gets the response that was recorded for it,
-// byte for byte. A request that was not recorded is answered 400 and fails the test, which shows how it differs from the
-// first recorded one that is left. Bodies are compared as JSON values, without the top-level parameters named in ignore;
-// the rules of [CheckRequest] do not apply, as the endpoint has decided what it takes.
+// Recording is a session with an endpoint, kept in a folder.
+type Recording struct {
+	Dir    string
+	Ignore []string // top-level parameters that may differ from the recorded ones
+}
+
+// Replay returns a server that plays a recording: each request gets the response that was recorded for it, byte for byte. A
+// request that was not recorded is answered 400 and fails the test, which shows how it differs from the first recorded one
+// that is left. Bodies are compared as JSON values; the rules of [CheckRequest] do not apply, as the endpoint has decided
+// what it takes.
 //
-// Where the environment has TOOLRUNNER_RECORD and ANTHROPIC_API_KEY, the server makes the recording instead: it passes
-// requests on to ANTHROPIC_BASE_URL, https://api.anthropic.com by default, as [Record] does, with that key. The test is
-// the same either way: it uses [Server.Client] or [Server.Listen].
-func Replay(tb TB, dir string, ignore ...string) *Server {
+// Where TOOLRUNNER_RECORD is true in the environment (1, t, true), the server makes the recording instead: it passes
+// requests on to ANTHROPIC_BASE_URL, https://api.anthropic.com by default, as [Record] does, with the key in
+// ANTHROPIC_API_KEY. The test is the same either way: it uses [Server.Client] or [Server.Listen]. The recording takes the
+// place of an earlier one when the server is closed, if nothing went wrong.
+func Replay(tb TB, recording Recording) *Server {
 	tb.Helper()
 	s := NewServer(tb)
 	s.replaying = true
-	if os.Getenv(recordVariable) != "" {
-		s.record(dir)
-		return s
+	if value := os.Getenv(recordVariable); value != "" {
+		record, err := strconv.ParseBool(value)
+		if err != nil {
+			s.errorf("%s is %q; set it to 1 to record, or to 0", recordVariable, value)
+			return s
+		}
+		if record {
+			s.record(recording.Dir)
+			return s
+		}
 	}
-	replies, err := recording(dir, ignore)
+	replies, err := recording.replies()
 	if err != nil {
 		s.errorf("%v", err)
 		return s
@@ -52,15 +68,17 @@ func (s *Server) record(dir string) {
 		return
 	}
 	r, err := newRecorder(dir, cmp.Or(os.Getenv(endpointVariable), defaultEndpoint))
+	if err == nil {
+		err = r.recordAside()
+	}
 	if err != nil {
 		s.errorf("%v", err)
 		return
 	}
 	s.recorder, s.key = r, key
-	s.tb.Cleanup(func() {
-		s.Close()
-		if err := r.failure(); err != nil {
-			s.errorf("the recording is not complete: %v", err)
+	s.finish = sync.OnceFunc(func() {
+		if err := r.publish(); err != nil {
+			s.errorf("the recording is not complete, and an earlier one is left as it was: %v", err)
 		}
 	})
 }
@@ -69,7 +87,7 @@ func (s *Server) record(dir string) {
 func (s *Server) pass(w http.ResponseWriter, r *http.Request, q *Request) {
 	r.Header.Del("X-Api-Key")
 	r.Header.Set("Authorization", "Bearer "+s.key)
-	s.receive(q)
+	s.receive(q, true)
 	s.recorder.pass(w, r, q.Body, func(p *pending) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -77,19 +95,19 @@ func (s *Server) pass(w http.ResponseWriter, r *http.Request, q *Request) {
 	})
 }
 
-// recording reads what Record wrote.
-func recording(dir string, ignore []string) ([]Reply, error) {
-	names, err := filepath.Glob(filepath.Join(dir, "[0-9][0-9][0-9].json"))
+// replies reads what Record wrote.
+func (r Recording) replies() ([]Reply, error) {
+	names, err := filepath.Glob(filepath.Join(r.Dir, "[0-9][0-9][0-9].json"))
 	if err != nil {
 		return nil, err
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("there is no recording in %s; to make one, set %s=1 and %s", dir, recordVariable, keyVariable)
+		return nil, fmt.Errorf("there is no recording in %s; to make one, set %s=1 and %s", r.Dir, recordVariable, keyVariable)
 	}
 	slices.Sort(names)
 	replies := make([]Reply, len(names))
 	for i, name := range names {
-		if replies[i], err = recordedExchange(name, ignore); err != nil {
+		if replies[i], err = recordedExchange(name, r.Ignore); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
@@ -132,12 +150,12 @@ func recordedExchange(name string, ignore []string) (Reply, error) {
 
 // sentAs is met by the request that was recorded, and shows how another differs.
 func sentAs(name string, e exchange, body json.RawMessage, ignore []string) Condition {
-	want := without(body, ignore)
+	want := without(blotBody(body), ignore)
 	return func(q *Request) error {
-		if q.uri != e.Path || q.method != e.Method {
+		if blotQuery(q.uri) != blotQuery(e.Path) || q.method != e.Method {
 			return fmt.Errorf("it is %s %s, but %s was recorded with %s %s", q.method, q.uri, name, e.Method, e.Path)
 		}
-		if diff := diffJSON(want, without(q.Body, ignore)); diff != "" {
+		if diff := diffJSON(want, without(blotBody(q.Body), ignore)); diff != "" {
 			return fmt.Errorf("it differs from the recorded request %s (-recorded +sent):\n%s", name, diff)
 		}
 		return nil

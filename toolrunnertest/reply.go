@@ -15,7 +15,7 @@ type Reply struct {
 	compute func(*Request) Reply // if set, makes the reply from the request; spec is not used
 	when    []Condition          // which requests it is for
 	expect  []Condition          // what its request has to be
-	allow   []string             // rules that are off in its script
+	ignore  []Rule               // rules that are off in its script
 }
 
 type spec struct {
@@ -56,6 +56,8 @@ type usage struct{ input, output, cacheCreation, cacheRead int }
 type failure struct {
 	code          int
 	kind, message string
+	details       string // JSON, empty where absent
+	quiet         bool   // no problem of the test
 }
 
 // Message is an assistant message of these blocks.
@@ -69,7 +71,7 @@ func Text(text string) Reply { return Message(Say(text)) }
 // Status is an error of the API: an HTTP status with a body such as
 // {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"},"request_id":"req_1"}.
 func Status(code int, errorType, message string) Reply {
-	return Reply{spec: spec{failure: &failure{code, errorType, message}}}
+	return Reply{spec: spec{failure: &failure{code: code, kind: errorType, message: message}}}
 }
 
 // RawJSON is a reply with exactly this body, as application/json, whether or not a stream was asked for. See
@@ -177,7 +179,7 @@ func (r Reply) EndAfter(n int) Reply { return r.with(func(s *spec) { s.endEvents
 func (r Reply) ErrorEvent(n int, errorType, message string) Reply {
 	return r.with(func(s *spec) {
 		s.failEvents = limit{true, n}
-		s.failWith = failure{statusOf(errorType), errorType, message}
+		s.failWith = failure{code: statusOf(errorType), kind: errorType, message: message}
 	})
 }
 
@@ -213,6 +215,8 @@ func statusOf(errorType string) int {
 		return http.StatusBadRequest
 	case "authentication_error":
 		return http.StatusUnauthorized
+	case "billing_error":
+		return http.StatusPaymentRequired
 	case "permission_error":
 		return http.StatusForbidden
 	case "not_found_error":

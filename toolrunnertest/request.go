@@ -19,8 +19,12 @@ type Request struct {
 	// answer was an error or not a whole message. A reply that the script broke off is here in full.
 	Reply json.RawMessage
 
-	broken      bool   // the reply did not arrive whole
-	method, uri string // as in the request line
+	broken      bool // the reply did not arrive whole
+	position    int  // among those that broke no rule
+	refused     bool // it broke one
+	joined      *thread
+	whole       []json.RawMessage // the conversation, if it continues a thread
+	method, uri string            // as in the request line
 }
 
 // Field returns a top-level parameter of the body as it was sent, nil if it is absent.
@@ -33,9 +37,32 @@ func (q *Request) Messages() []json.RawMessage {
 	return asList(q.Field("messages"))
 }
 
+// History returns the messages of the conversation: those of the body, and before them, where it continues a thread,
+// those that the server has of it. What says something about the request, such as [HasText] and [Request.Outline], goes
+// by them.
+func (q *Request) History() []json.RawMessage {
+	if q.joined != nil {
+		return q.whole
+	}
+	return q.Messages()
+}
+
+// param returns a parameter that a thread keeps.
+func (q *Request) param(name string) json.RawMessage {
+	value := q.Field(name)
+	switch {
+	case q.joined == nil || !absent(value):
+	case name == "system":
+		return q.joined.system
+	case name == "tools":
+		return q.joined.tools
+	}
+	return value
+}
+
 // ToolResult returns the tool_result block for a call, as it was sent, nil if there is none.
 func (q *Request) ToolResult(callID string) json.RawMessage {
-	for _, m := range q.Messages() {
+	for _, m := range q.History() {
 		for _, block := range asList(asObject(m)["content"]) {
 			fields := asObject(block)
 			if asString(fields["type"]) == "tool_result" && asString(fields["tool_use_id"]) == callID {
@@ -49,7 +76,7 @@ func (q *Request) ToolResult(callID string) json.RawMessage {
 // LastText returns what the last message of the user says, results of tools aside. Several text blocks are joined by line
 // breaks.
 func (q *Request) LastText() string {
-	for _, raw := range slices.Backward(q.Messages()) {
+	for _, raw := range slices.Backward(q.History()) {
 		if m := asObject(raw); asString(m["role"]) == "user" {
 			return textOf(m["content"])
 		}
@@ -66,7 +93,7 @@ func (q *Request) ToolResultText(callID string) string {
 // ToolNames returns the names of the tools that the request offers, in order.
 func (q *Request) ToolNames() []string {
 	var names []string
-	for _, tool := range asList(q.Field("tools")) {
+	for _, tool := range asList(q.param("tools")) {
 		if name := asString(asObject(tool)["name"]); name != "" {
 			names = append(names, name)
 		}
@@ -117,10 +144,3 @@ func asList(raw json.RawMessage) []json.RawMessage {
 
 // asString returns "" for what is no string.
 func asString(raw json.RawMessage) string { return unquote(string(raw)) }
-
-// absent reports whether a field is missing or null.
-func absent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
-
-func isString(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '"' }
-func isList(raw json.RawMessage) bool   { return len(raw) > 0 && raw[0] == '[' }
-func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }

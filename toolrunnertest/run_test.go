@@ -94,7 +94,7 @@ func TestCheckRunWantsTheConversationGivenBackAsItWas(t *testing.T) {
 			{messages: []string{`{"content":"q","role":"user"}`}},
 		}, nil, []string{"history-changed requests.1.messages.0"}},
 		{"history shortened", []turn{first, {messages: []string{}}}, nil, []string{"history-changed requests.1.messages.0"}},
-		{"takeover", []turn{first, {messages: []string{user(`"other"`)}}}, []toolrunnertest.RunOption{toolrunnertest.Takeover(1)}, nil},
+		{"takeover", []turn{first, {messages: []string{user(`"other"`)}}}, []toolrunnertest.RunOption{toolrunnertest.Takeover(toolrunnertest.Nth(1))}, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -107,7 +107,7 @@ func compareRun(t *testing.T, err error, want []string) {
 	t.Helper()
 	var got []string
 	for _, b := range toolrunnertest.Breaches(err) {
-		got = append(got, b.Rule+" "+b.Path)
+		got = append(got, string(b.Rule)+" "+b.Path)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("CheckRun = %v: breaches (-want +got):\n%s", err, diff)
@@ -140,7 +140,7 @@ func TestCheckRunWantsContainerToolsAndSystemKept(t *testing.T) {
 		{
 			"rule 7: changed on purpose",
 			[]turn{next(`"tools":[1],`), next(`"tools":[1,2],`)},
-			[]toolrunnertest.RunOption{toolrunnertest.Reconfigured(1)},
+			[]toolrunnertest.RunOption{toolrunnertest.Reconfigured(toolrunnertest.Nth(1))},
 			nil,
 		},
 	}
@@ -189,20 +189,20 @@ func TestBreachesNameTheOptionThatAllowsThem(t *testing.T) {
 	}
 	contained := turn{messages: []string{question}, reply: `{"content":[],"container":{"id":"c1"}}`}
 	tests := []struct {
-		rule   string
+		rule   toolrunnertest.Rule
 		turns  []turn
 		named  string
 		option toolrunnertest.RunOption
 	}{
-		{"history-changed", []turn{first, {messages: []string{}}}, "Takeover(1)", toolrunnertest.Takeover(1)},
-		{"reply-missing", []turn{first, first}, "Takeover(1)", toolrunnertest.Takeover(1)},
-		{"reply-changed", []turn{first, next(list(strings.Replace(call, "t1", "t2", 1)))}, "Takeover(1)", toolrunnertest.Takeover(1)},
+		{"history-changed", []turn{first, {messages: []string{}}}, "Takeover(Nth(1))", toolrunnertest.Takeover(toolrunnertest.Nth(1))},
+		{"reply-missing", []turn{first, first}, "Takeover(Nth(1))", toolrunnertest.Takeover(toolrunnertest.Nth(1))},
+		{"reply-changed", []turn{first, next(list(strings.Replace(call, "t1", "t2", 1)))}, "Takeover(Nth(1))", toolrunnertest.Takeover(toolrunnertest.Nth(1))},
 		{"reply-bytes", []turn{first, next(list(strings.Replace(call, "<", `\u003c`, 1)))}, "ValuesOnly()", toolrunnertest.ValuesOnly()},
-		{"tools-changed", []turn{{messages: []string{question}, fields: `"tools":[1],`}, {messages: []string{question}}}, "Reconfigured(1)", toolrunnertest.Reconfigured(1)},
-		{"container-missing", []turn{contained, {messages: []string{question}}}, `Allow("container-missing")`, toolrunnertest.Allow("container-missing")},
+		{"tools-changed", []turn{{messages: []string{question}, fields: `"tools":[1],`}, {messages: []string{question}}}, "Reconfigured(Nth(1))", toolrunnertest.Reconfigured(toolrunnertest.Nth(1))},
+		{"container-missing", []turn{contained, {messages: []string{question}}}, `Ignore("container-missing")`, toolrunnertest.Ignore(toolrunnertest.RuleContainerMissing)},
 	}
 	for _, tt := range tests {
-		t.Run(tt.rule, func(t *testing.T) {
+		t.Run(string(tt.rule), func(t *testing.T) {
 			breaches := toolrunnertest.Breaches(toolrunnertest.CheckRun(runOf(tt.turns...)))
 			if len(breaches) != 1 || breaches[0].Rule != tt.rule || !strings.HasSuffix(breaches[0].Text, "("+tt.named+" allows it)") {
 				t.Errorf("breaches = %v, want one of %s that names %s", breaches, tt.rule, tt.named)

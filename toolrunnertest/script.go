@@ -7,18 +7,13 @@ import (
 	"strings"
 )
 
-// Script is the replies of a script in a file, for [New], [NewServer] and [Server.Add]. A file that cannot be used is one
-// reply that fails the test when it is asked for. [ParseScript] describes the format.
-func Script(path string) []Reply {
+// Script reads the replies of a script in a file. [ParseScript] describes the format.
+func Script(path string) ([]Reply, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return []Reply{broken(err)}
+		return nil, fmt.Errorf("toolrunnertest: %w", err)
 	}
-	replies, err := ParseScript(path, string(text))
-	if err != nil {
-		return []Reply{broken(err)}
-	}
-	return replies
+	return ParseScript(path, string(text))
 }
 
 // ParseScript reads a conversation in plain text. The path names the file in errors, and files that the script names are
@@ -67,7 +62,7 @@ func Script(path string) []Reply {
 //	< end-after EVENTS
 //	< error-after EVENTS TYPE TEXT
 //
-//	allow RULE ...           switches rules off, by name; see Server.Allow
+//	ignore RULE ...          switches rules off, by name; see Server.Ignore
 //
 // TEXT is the rest of the line, or a JSON string, which can hold outer spaces and more. A line that begins with | goes on
 // with the one before it, after a line break if there is something to go on with.
@@ -89,11 +84,11 @@ func ParseScript(path, text string) ([]Reply, error) {
 	for i, turn := range p.turns {
 		replies[i] = turn.reply()
 	}
-	replies[0].allow = p.allow
+	replies[0].ignore = p.ignore
 	return replies, nil
 }
 
-// scriptLine is a line of a script with the lines that continue it; mark is '>', '?', '<', 'a' for allow, or 0 where a
+// scriptLine is a line of a script with the lines that continue it; mark is '>', '?', '<', 'i' for ignore, or 0 where a
 // paragraph ends.
 type scriptLine struct {
 	number  int
@@ -126,23 +121,25 @@ func scriptLines(text string) ([]scriptLine, error) {
 			}
 			_, more, _ := strings.Cut(line, "|")
 			lines[len(lines)-1].proceed(strings.TrimPrefix(more, " "))
-		case strings.HasPrefix(trimmed, "allow "):
-			lines = append(lines, scriptLine{number, 'a', "allow", trimmed[len("allow "):]})
 		case strings.IndexByte("<>?", trimmed[0]) >= 0:
-			keyword, rest, _ := strings.Cut(strings.TrimSpace(trimmed[1:]), " ")
-			lines = append(lines, scriptLine{number, trimmed[0], keyword, strings.TrimSpace(rest)})
+			keyword, rest := cutWord(strings.TrimSpace(trimmed[1:]))
+			lines = append(lines, scriptLine{number, trimmed[0], keyword, rest})
 		default:
-			return nil, fmt.Errorf("%d: a line begins with <, >, ?, |, # or allow", number)
+			if keyword, rest := cutWord(trimmed); keyword == "ignore" {
+				lines = append(lines, scriptLine{number, 'i', "ignore", rest})
+				continue
+			}
+			return nil, fmt.Errorf("%d: a line begins with <, >, ?, |, # or ignore", number)
 		}
 	}
 	return append(lines, scriptLine{number: number}), nil
 }
 
 type scriptParser struct {
-	path  string
-	turns []*scriptTurn
-	ended bool // the last turn's paragraph is over
-	allow []string
+	path   string
+	turns  []*scriptTurn
+	ended  bool // the last turn's paragraph is over
+	ignore []Rule
 }
 
 func (p *scriptParser) add(line scriptLine) error {
@@ -153,10 +150,13 @@ func (p *scriptParser) add(line scriptLine) error {
 		}
 		p.ended = true
 		return nil
-	case 'a':
-		names := strings.Fields(strings.ReplaceAll(line.rest, ",", " "))
-		p.allow = append(p.allow, names...)
-		return checkNames(names, serverRules())
+	case 'i':
+		var rules []Rule
+		for _, name := range strings.Fields(strings.ReplaceAll(line.rest, ",", " ")) {
+			rules = append(rules, Rule(name))
+		}
+		p.ignore = append(p.ignore, rules...)
+		return checkNames(rules, serverRules())
 	}
 	if len(p.turns) == 0 || p.ended {
 		p.turns = append(p.turns, &scriptTurn{path: p.path})

@@ -35,7 +35,9 @@ func TestScriptsThatMakeNoSenseAreRefusedWithTheirLine(t *testing.T) {
 		{"no JSON", "< block {", `x.script:1: "{" is not JSON`},
 		{"neither message nor error", "< json {}", "x.script:1: it is neither"},
 		{"no file", "< file nowhere.json", "x.script:1: open nowhere.json"},
-		{"an unknown rule", "allow tool-inputs\n< text a", `x.script:1: there is no rule "tool-inputs"`},
+		{"TS5: no id", "< call toolu:1 f", `x.script:1: "toolu:1" is not the id of a call`},
+		{"TS5: no name", "< call toolu_1 get.weather", `x.script:1: "get.weather" is not the name of a tool`},
+		{"an unknown rule", "ignore tool-inputs\n< text a", `x.script:1: there is no rule "tool-inputs"`},
 		{"nothing to go on with", "| a", "x.script:1: there is no line"},
 	}
 	for _, tt := range tests {
@@ -159,7 +161,7 @@ func TestScriptConditions(t *testing.T) {
 }
 
 func TestScriptSwitchesRulesOff(t *testing.T) {
-	replies, err := toolrunnertest.ParseScript("x", "allow text-empty, tool-input\n\n< text a")
+	replies, err := toolrunnertest.ParseScript("x", "ignore text-empty, tool-input\n\n< text a")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +191,7 @@ func FuzzParseScript(f *testing.F) {
 	}
 	f.Add(string(weather))
 	f.Add("< text a\n< cut 0")
-	f.Add("? user \"\\u0000\"\n< call a b {\n| }\n\nallow model\n< json {\"type\":\"error\"}\n< header \n b")
+	f.Add("? user \"\\u0000\"\n< call a b {\n| }\n\nignore model\n< json {\"type\":\"error\"}\n< header \n b")
 	f.Add("< file x\n|")
 	f.Fuzz(func(t *testing.T, text string) {
 		replies, err := toolrunnertest.ParseScript("dir/x", text)
@@ -206,7 +208,27 @@ func FuzzParseScript(f *testing.F) {
 			return
 		}
 		for _, body := range []string{plainBody, streamBody} {
-			serve(toolrunnertest.New(replies...), body)
+			serve(toolrunnertest.NewServer(nil, replies...), body)
 		}
 	})
+}
+
+// TS5: arguments are split at any white space; the input of a call may stand on a line of its own.
+func TestScriptSplitsAtAnyWhiteSpace(t *testing.T) {
+	want := toolrunnertest.Message(toolrunnertest.Thinking("A thought.", "c2ln"), toolrunnertest.Call("toolu_1", "get_weather", `{"city":"Paris"}`))
+	for name, script := range map[string]string{
+		"spaces": "< thinking c2ln A thought.\n< call toolu_1 get_weather {\"city\":\"Paris\"}",
+		"lines":  "< thinking c2ln\n| A thought.\n< call toolu_1 get_weather\n| {\"city\":\"Paris\"}",
+		"tabs":   "<\tthinking\tc2ln\tA thought.\n<\tcall\ttoolu_1\tget_weather\t{\"city\":\"Paris\"}",
+	} {
+		replies, err := toolrunnertest.ParseScript("x.script", script)
+		if err != nil || len(replies) != 1 {
+			t.Errorf("%s: %d replies, %v; want one", name, len(replies), err)
+			continue
+		}
+		got := read(t, post(toolrunnertest.NewServer(nil, replies...), plainBody))
+		if wanted := read(t, post(toolrunnertest.NewServer(nil, want), plainBody)); got != wanted {
+			t.Errorf("%s: the reply is\n%s\nwant\n%s", name, got, wanted)
+		}
+	}
 }

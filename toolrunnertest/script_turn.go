@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // scriptTurn is a paragraph of a script.
@@ -41,13 +42,13 @@ func scriptCondition(keyword, rest string) (Condition, error) {
 	case "user":
 		condition = HasText(a.text())
 	case "result":
-		condition = HasResult(a.word(), a.text())
+		condition = HasResult(a.id(), a.text())
 	case "error":
-		condition = hasError(a.word(), a.text())
+		condition = hasError(a.id(), a.text())
 	case "model":
 		condition = HasModel(a.word())
 	case "tool":
-		condition = HasTool(a.word())
+		condition = HasTool(a.name())
 	case "body":
 		condition = hasBody(a.text())
 	default:
@@ -105,9 +106,9 @@ func scriptBlock(keyword string, a *arguments) (Block, bool) {
 		signature := a.word()
 		return Thinking(a.text(), signature), true
 	case "call":
-		return Call(a.word(), a.word(), a.input()), true
+		return Call(a.id(), a.name(), a.input()), true
 	case "server-call":
-		return ServerToolUse(a.word(), a.word(), a.input()), true
+		return ServerToolUse(a.id(), a.name(), a.input()), true
 	case "block":
 		return RawBlock(a.json()), true
 	}
@@ -206,13 +207,41 @@ func (a *arguments) end() error {
 	return a.err
 }
 
+// word is what is left up to white space, a line break included: input may stand on a line of its own.
 func (a *arguments) word() string {
-	word, rest, _ := strings.Cut(a.rest, " ")
-	a.rest = strings.TrimLeft(rest, " \t")
+	word, rest := cutWord(a.rest)
+	a.rest = rest
 	if word == "" {
 		a.fail("an argument is missing")
 	}
 	return word
+}
+
+// cutWord returns the text up to white space, and what comes after that.
+func cutWord(text string) (word, rest string) {
+	end := strings.IndexFunc(text, unicode.IsSpace)
+	if end < 0 {
+		return text, ""
+	}
+	return text[:end], strings.TrimLeftFunc(text[end:], unicode.IsSpace)
+}
+
+// id is the id of a call; any other is told with block.
+func (a *arguments) id() string {
+	id := a.word()
+	if id != "" && !legalID(id) {
+		a.fail("%q is not the id of a call: letters, digits, _ and -", id)
+	}
+	return id
+}
+
+// name is the name of a tool.
+func (a *arguments) name() string {
+	name := a.word()
+	if name != "" && (!legalID(name) || len(name) > maxToolName) {
+		a.fail("%q is not the name of a tool: at most %d letters, digits, _ and -", name, maxToolName)
+	}
+	return name
 }
 
 // text is all that is left; it may be a JSON string.

@@ -2,6 +2,7 @@ package toolrunnertest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -33,12 +34,18 @@ type Server struct {
 	replaying bool      // a recording says what is refused, not the rules
 	recorder  *recorder // if set, requests go on to an endpoint, with key
 	key       string
+	finish    func() // if set, ends the recording
 
 	mu        sync.Mutex
 	script    []*Reply
 	otherwise *Reply
-	allowed   []string // rules that are off
+	ignored   []Rule // rules that are off
 	requests  []*Request
+	accepted  int     // requests that were not refused by a rule
+	problems  []error // what went wrong
+
+	threads        map[string]*thread // by the id of the reply
+	refusedThreads string             // the details of the answer to a thread, if it is refused
 }
 
 // TB is what a server needs of a *testing.T.
@@ -48,10 +55,14 @@ type TB interface {
 	Errorf(format string, args ...any)
 }
 
-// New returns a server with these replies. The caller closes it.
-func New(replies ...Reply) *Server {
-	s := &Server{memory: newPipes()}
-	s.Add(replies...)
+// NewServer returns a server with these replies. It reports to the test what goes wrong: a request that breaks a rule, or
+// for which the script has no reply; a reply that cannot be made; and, when the test ends, a reply that nobody has asked
+// for, unless the test has failed already or [Server.Ignore] was called with [RuleReplyUnused]. The server is closed when
+// the test ends. In a synctest bubble call it inside the bubble, with the bubble's t.
+//
+// Without a test, tb is nil: the caller closes the server and asks [Server.Err].
+func NewServer(tb TB, replies ...Reply) *Server {
+	s := &Server{tb: tb, memory: newPipes()}
 	s.http = &http.Server{
 		Handler:           s,
 		ReadHeaderTimeout: time.Minute,
@@ -68,60 +79,67 @@ func New(replies ...Reply) *Server {
 	}
 	s.client = &http.Transport{DialContext: s.memory.dial, DisableCompression: true}
 	s.startMemory = sync.OnceFunc(func() { s.serve(s.memory) })
-	return s
-}
-
-// NewServer returns a server for a test. It is closed when the test ends. A request that breaks a rule, or for which the
-// script has no reply, fails the test, and so does a reply that nobody has asked for by then, unless the test has failed
-// already or [Server.Allow] was called with reply-unused. In a synctest bubble call it inside the bubble, with the
-// bubble's t.
-func NewServer(tb TB, replies ...Reply) *Server {
-	tb.Helper()
-	s := New(replies...)
-	s.tb = tb
-	tb.Cleanup(func() {
-		s.Close()
-		s.checkUnused()
-	})
+	if tb != nil {
+		tb.Helper()
+		tb.Cleanup(func() {
+			s.Close()
+			s.checkUnused()
+		})
+	}
+	s.Add(replies...)
 	return s
 }
 
 // checkUnused reports the replies that are left when the test ends. A recording may hold more than a test wants.
 func (s *Server) checkUnused() {
 	s.mu.Lock()
-	left, allowed := len(s.script), slices.Contains(s.allowed, replyUnused)
+	left, ignored := len(s.script), slices.Contains(s.ignored, RuleReplyUnused)
 	s.mu.Unlock()
-	if left == 0 || allowed || s.replaying {
+	if left == 0 || ignored || s.replaying {
 		return
 	}
 	if test, ok := s.tb.(interface{ Failed() bool }); ok && test.Failed() {
 		return // which is why they are left, perhaps
 	}
-	s.errorf("replies that nobody asked for: %d, the last of the script; Allow(%q) if that is as it should be", left, replyUnused)
+	s.errorf("replies that nobody asked for: %d, the last of the script; Ignore(%q) if that is as it should be", left, string(RuleReplyUnused))
 }
 
-// Add appends replies to the script.
+// Err returns what has gone wrong so far, nil if nothing has: what [NewServer] reports to a test, but for replies that
+// nobody has asked for, which [Server.Remaining] counts.
+func (s *Server) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return errors.Join(s.problems...)
+}
+
+// Add appends replies to the script. It reports one that cannot be made, such as a [File] that is not there.
 func (s *Server) Add(replies ...Reply) {
+	for _, r := range replies {
+		if r.spec.broken != nil {
+			s.errorf("a reply of the script: %v", r.spec.broken)
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range replies {
 		s.script = append(s.script, &r)
-		s.allowed = append(s.allowed, r.allow...)
+		s.ignored = append(s.ignored, r.ignore...)
 	}
 }
 
-// Allow switches rules of [CheckRequest] off, by name: requests that break them are answered like any other. The name
-// reply-unused lets replies be left when the test ends. Allow panics on a name that is none of them.
-func (s *Server) Allow(rules ...string) {
+// Ignore switches rules off: requests that break them are answered like any other. The rules are those of [CheckRequest],
+// [RuleKey], [RuleVersion], and [RuleReplyUnused], which lets replies be left when the test ends. Ignore panics on any other.
+func (s *Server) Ignore(rules ...Rule) {
 	if err := checkNames(rules, serverRules()); err != nil {
 		panic("toolrunnertest: " + err.Error())
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.allowed = append(s.allowed, rules...)
+	s.ignored = append(s.ignored, rules...)
 }
 
-// Otherwise sets the reply to every request for which the script has none left.
+// Otherwise sets the reply to every request for which the script has none: none is left, or no [Reply.When] is met. A
+// request that a reply does not [Reply.Expect] is a problem all the same.
 func (s *Server) Otherwise(reply Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,14 +189,31 @@ func (s *Server) Listen() (string, error) {
 	return "http://" + listener.Addr().String(), nil
 }
 
-// Close breaks off what is still being answered, closes all connections and waits for the server's goroutines. It may be
-// called more than once.
+// closeGrace is how long Close waits for a [Func] that goes on.
+const closeGrace = 5 * time.Second
+
+// Close breaks off what is still being answered, closes all connections and waits for the server's goroutines. A [Func]
+// that has not returned 5 seconds later is a problem, and is left behind. Close may be called more than once.
 func (s *Server) Close() {
 	_ = s.http.Close()
 	_ = s.memory.Close()
-	s.serving.Wait()
-	s.open.Wait()
+	closed := make(chan struct{})
+	go func() {
+		s.serving.Wait()
+		s.open.Wait()
+		close(closed)
+	}()
+	timer := time.NewTimer(closeGrace)
+	defer timer.Stop()
+	select {
+	case <-closed:
+	case <-timer.C:
+		s.errorf("a Func or a condition has not returned %v after the server was closed", closeGrace)
+	}
 	s.client.CloseIdleConnections()
+	if s.finish != nil {
+		s.finish()
+	}
 }
 
 func (s *Server) serve(listener net.Listener) {
@@ -196,20 +231,22 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.pass(w, r, q)
 		return
 	}
-	refusal := s.refuse(r.Method, q)
-	n := s.receive(q)
+	refusal := s.refuse(q)
+	defer s.release(q)
+	n := s.receive(q, refusal == nil)
 	reply := Reply{}
-	if refusal == nil {
+	switch {
+	case refusal == nil:
 		reply, refusal = s.take(q, n)
-	} else {
+	case !refusal.quiet:
 		s.errorf("request %d is invalid: %s", n, refusal.message)
 	}
 	if refusal != nil {
-		reply = Status(refusal.code, refusal.kind, refusal.message)
+		reply = Reply{spec: spec{failure: refusal}}
 	}
 	seen := *q
 	out := reply.render(&seen, n)
-	if out.err != nil {
+	if out.err != nil && reply.compute != nil { // of others Add has told
 		s.errorf("the reply to request %d: %v", n, out.err)
 	}
 	if !wait(r.Context(), out.delay) {
@@ -218,53 +255,18 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	q.Status, q.Reply, q.broken = out.status, out.message, out.broken
 	s.mu.Unlock()
+	s.leaveThread(q)
 	out.send(r.Context(), w)
 }
 
-// refuse says how the API refuses a request, nil if it does not.
-func (s *Server) refuse(method string, q *Request) *failure {
-	switch {
-	case s.replaying:
-		return nil
-	case q.Path != "/v1/messages":
-		return &failure{http.StatusNotFound, "not_found_error", "there is no " + q.Path}
-	case method != http.MethodPost:
-		return &failure{http.StatusMethodNotAllowed, "invalid_request_error", method + " is not allowed"}
-	}
-	breaches := Breaches(CheckRequest(q.Body))
-	last := ""
-	if s.paused() {
-		last = fmt.Sprintf("messages.%d", len(q.Messages())-1)
-	}
+// receive records a request and returns its number, counted from 1.
+func (s *Server) receive(q *Request, accepted bool) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	breaches = slices.DeleteFunc(breaches, func(b Breach) bool {
-		return b.Rule == "tool-result-missing" && b.Path == last || slices.Contains(s.allowed, b.Rule)
-	})
-	if len(breaches) > 0 {
-		return &failure{http.StatusBadRequest, "invalid_request_error", (&RequestError{breaches}).Error()}
+	q.position, q.refused = s.accepted, !accepted
+	if accepted {
+		s.accepted++
 	}
-	return nil
-}
-
-// paused reports whether the last reply stopped to be sent back as it is, unanswered calls included.
-func (s *Server) paused() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, q := range slices.Backward(s.requests) {
-		if q.Reply == nil {
-			continue
-		}
-		reason := asString(asObject(q.Reply)["stop_reason"])
-		return reason == "pause_turn" || reason == "compaction"
-	}
-	return false
-}
-
-// receive records a request and returns its number.
-func (s *Server) receive(q *Request) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.requests = append(s.requests, q)
 	return len(s.requests)
 }
@@ -276,13 +278,13 @@ func (s *Server) take(q *Request, n int) (Reply, *failure) {
 		s.mu.Lock()
 		script, otherwise := slices.Clone(s.script), s.otherwise
 		s.mu.Unlock()
-		reply, problem := choose(script, q, n)
-		if problem != "" && otherwise != nil {
+		reply, unmet, problem := choose(script, q, n)
+		if problem != "" && otherwise != nil && !unmet {
 			return *otherwise, nil
 		}
 		if problem != "" {
 			s.errorf("%s", problem)
-			return Reply{}, &failure{http.StatusBadRequest, "invalid_request_error", "toolrunnertest: " + problem}
+			return Reply{}, &failure{code: http.StatusBadRequest, kind: "invalid_request_error", message: "toolrunnertest: " + problem}
 		}
 		if s.claim(reply) {
 			return *reply, nil
@@ -303,6 +305,9 @@ func (s *Server) claim(reply *Reply) bool {
 }
 
 func (s *Server) errorf(format string, args ...any) {
+	s.mu.Lock()
+	s.problems = append(s.problems, fmt.Errorf("toolrunnertest: "+format, args...))
+	s.mu.Unlock()
 	if s.tb != nil {
 		s.tb.Errorf("toolrunnertest: "+format, args...)
 	}

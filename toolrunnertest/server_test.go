@@ -100,7 +100,7 @@ func TestInvalidRequestIsRefusedAndFailsTheTest(t *testing.T) {
 }
 
 func TestUnknownPlacesAreRefused(t *testing.T) {
-	srv := toolrunnertest.New()
+	srv := toolrunnertest.NewServer(nil)
 	tests := []struct {
 		method, path string
 		want         int
@@ -225,7 +225,7 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				srv := toolrunnertest.New()
+				srv := toolrunnertest.NewServer(nil)
 				srv.Otherwise(toolrunnertest.Func(func(q *toolrunnertest.Request) toolrunnertest.Reply {
 					reply := toolrunnertest.Text(strings.Repeat("long ", 10_000)).Trickle(0)
 					if q.Header.Get("X-Wait") != "" {
@@ -241,7 +241,7 @@ func TestCloseLeavesNoGoroutine(t *testing.T) {
 }
 
 func TestClosedServerRefusesConnections(t *testing.T) {
-	srv := toolrunnertest.New(toolrunnertest.Text("a"))
+	srv := toolrunnertest.NewServer(nil, toolrunnertest.Text("a"))
 	client := srv.Client()
 	srv.Close()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -257,7 +257,7 @@ func TestRepliesThatNobodyAskedForFailTheTest(t *testing.T) {
 	tests := []struct {
 		name    string
 		replies []toolrunnertest.Reply
-		allow   []string
+		ignore  []toolrunnertest.Rule
 		failed  bool // for another reason
 		want    []string
 	}{
@@ -266,16 +266,16 @@ func TestRepliesThatNobodyAskedForFailTheTest(t *testing.T) {
 			"two are left",
 			[]toolrunnertest.Reply{reply, reply, reply},
 			nil, false,
-			[]string{`toolrunnertest: replies that nobody asked for: 2, the last of the script; Allow("reply-unused") if that is as it should be`},
+			[]string{`toolrunnertest: replies that nobody asked for: 2, the last of the script; Ignore("reply-unused") if that is as it should be`},
 		},
-		{"one is left, as is allowed", []toolrunnertest.Reply{reply, reply}, []string{"reply-unused"}, false, nil},
+		{"one is left, as is allowed", []toolrunnertest.Reply{reply, reply}, []toolrunnertest.Rule{toolrunnertest.RuleReplyUnused}, false, nil},
 		{"one is left in a test that has failed", []toolrunnertest.Reply{reply, reply}, nil, true, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tb := &failing{failed: tt.failed}
 			srv := toolrunnertest.NewServer(tb, tt.replies...)
-			srv.Allow(tt.allow...)
+			srv.Ignore(tt.ignore...)
 			post(srv, plainBody)
 			for _, f := range slices.Backward(tb.cleanups) {
 				f()

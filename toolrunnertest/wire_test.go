@@ -28,8 +28,19 @@ func post(srv *toolrunnertest.Server, body string) *http.Response {
 }
 
 func request(srv *toolrunnertest.Server, method, path, body string) *http.Response {
+	return do(srv, method, path, http.Header{"X-Api-Key": {"test"}, "Anthropic-Version": {"2023-06-01"}}, body)
+}
+
+// send sends a request with exactly these headers.
+func send(srv *toolrunnertest.Server, header http.Header, body string) *http.Response {
+	return do(srv, http.MethodPost, "/v1/messages", header, body)
+}
+
+func do(srv *toolrunnertest.Server, method, path string, header http.Header, body string) *http.Response {
 	w := httptest.NewRecorder()
-	srv.ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(body)))
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Header = header
+	srv.ServeHTTP(w, r)
 	return w.Result()
 }
 

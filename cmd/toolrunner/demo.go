@@ -43,7 +43,7 @@ func runDemo(ctx context.Context, term *terminal, args []string) error {
 	if *fast {
 		speed = pace{}
 	}
-	server := toolrunnertest.New(demoScript(speed)...)
+	server := toolrunnertest.NewServer(nil, demoScript(speed)...)
 	defer server.Close()
 	client := server.Client()
 	return demonstrate(ctx, term, &client, "scripted", "The replies are scripted; the loop, the HTTP and the tools are real.", speed.latency)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"sync"
 	"time"
 
@@ -16,7 +15,9 @@ import (
 )
 
 const mockAbout = `Serves the conversation in FILE as a Messages API, for programs in any language, and
-refuses what the real API would refuse. It prints the URL on stdout, which is for
+refuses what the real API would refuse, but for a missing key. It keeps message threads,
+with which the official runners send only what is new; -no-threads makes it refuse them,
+and they send everything. It prints the URL on stdout, which is for
 ANTHROPIC_BASE_URL, and a line for each request on stderr. It runs until it is
 interrupted; with -once, until every reply has been used or a request went wrong.
 The exit code is 1 if one did. The format is that of toolrunnertest.ParseScript.`
@@ -25,6 +26,7 @@ func runMock(ctx context.Context, term *terminal, args []string) error {
 	flags := flag.NewFlagSet("mock FILE", flag.ContinueOnError)
 	addr := flags.String("addr", "127.0.0.1:0", "address to listen at")
 	once := flags.Bool("once", false, "end when every reply has been used, or at the first request that goes wrong")
+	noThreads := flags.Bool("no-threads", false, "answer a request of a message thread with thread_unsupported_request")
 	files, err := parse(term, flags, mockAbout, args, 1)
 	if err != nil {
 		return err
@@ -33,12 +35,7 @@ func runMock(ctx context.Context, term *terminal, args []string) error {
 		note(term.err, "toolrunner mock: name the file of the script\n")
 		return errUsage
 	}
-	file := files[0]
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	replies, err := toolrunnertest.ParseScript(file, string(text))
+	replies, err := toolrunnertest.Script(files[0])
 	if err != nil {
 		return err
 	}
@@ -49,6 +46,10 @@ func runMock(ctx context.Context, term *terminal, args []string) error {
 	m := &mock{term: term, done: make(chan struct{})}
 	m.server = toolrunnertest.NewServer(m, replies...)
 	defer m.server.Close()
+	m.server.Ignore(toolrunnertest.RuleKey, toolrunnertest.RuleVersion)
+	if *noThreads {
+		m.server.RefuseThreads()
+	}
 	return m.serve(ctx, listener, *once)
 }
 

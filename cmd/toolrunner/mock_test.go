@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -131,5 +132,42 @@ func TestMockSendsStreamsEventByEvent(t *testing.T) {
 	body, err := io.ReadAll(res.Body)
 	if err != nil || !strings.HasSuffix(string(body), "data: {\"type\":\"message_stop\"}\n\n") {
 		t.Errorf("stream = %s, %v", body, err)
+	}
+}
+
+// The runners of other languages use message threads at their defaults (P2).
+func TestMockKeepsThreadsUnlessToldNotTo(t *testing.T) {
+	tests := []struct {
+		name string
+		args []string
+		want []int
+	}{
+		{"kept", nil, []int{200, 200}},
+		{"refused", []string{"-no-threads"}, []int{400, 400}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			m := startMock(t, "< call t1 f\n\n> result t1 done\n< text Good.\n", tt.args...)
+			var got []int
+			for _, thread := range []string{
+				`"thread":{"type":"create"},"messages":[{"role":"user","content":"q"}]`,
+				`"thread":{"type":"continue","previous_message_id":"msg_1"},"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"done"}]}]`,
+			} {
+				req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, m.url+"/v1/messages", strings.NewReader(`{"model":"m","max_tokens":1,`+thread+`}`))
+				if err != nil {
+					t.Fatal(err)
+				}
+				req.Header.Set("Anthropic-Beta", "message-threads-2026-08-12")
+				res, err := http.DefaultClient.Do(req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				res.Body.Close()
+				got = append(got, res.StatusCode)
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("statuses %v, want %v", got, tt.want)
+			}
+		})
 	}
 }

@@ -208,12 +208,12 @@ type client struct {
 
 func newClient(t *testing.T, script []toolrunnertest.Reply, invalid bool) *client {
 	t.Helper()
-	srv := toolrunnertest.New(script...) // which does not fail the test
+	srv := toolrunnertest.NewServer(nil, script...) // which does not fail the test
 	t.Cleanup(srv.Close)
 	if !invalid {
 		srv = toolrunnertest.NewServer(t, script...)
 	}
-	srv.Allow("reply-unused") // the runners differ in what they ask for
+	srv.Ignore("reply-unused") // the runners differ in what they ask for
 	c := &client{srv: srv, Client: srv.Client()}
 	pay := func(_ context.Context, input json.RawMessage) (anthropic.BetaToolResultBlockParamContentUnion, error) {
 		c.ran.Add(1)

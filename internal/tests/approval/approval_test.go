@@ -203,7 +203,7 @@ func TestApproverMayUseTheRunner(t *testing.T) {
 			return toolrunner.Allow(), c.SetMessages(runtest.User("anew"))
 		}), ran.Tool("work"))
 		c.Run(t) // F8: what it decided on is gone
-		c.WantFaithful(t, toolrunnertest.Takeover(1))
+		c.WantFaithful(t, toolrunnertest.Takeover(toolrunnertest.Nth(1)))
 		ran.Want(t)
 		c.WantHistory(t, "user 'anew'", "assistant 'done'")
 	})

@@ -181,7 +181,7 @@ func TestAFailedAutomaticCompactionLeavesTheHistoryAsItWas(t *testing.T) {
 			if got := runtest.Sketch(last.Messages()); got != before || last.Field("compaction") != nil {
 				t.Errorf("the last request is %q, want %q as it was", got, before)
 			}
-			s.Check(t, toolrunnertest.Takeover(2))
+			s.Check(t, toolrunnertest.Takeover(toolrunnertest.Nth(2)))
 			if client == nil {
 				s.Check(t)
 			}

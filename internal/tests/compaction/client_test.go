@@ -71,7 +71,7 @@ func TestASummaryByTheClientIsARequestOfItsOwn(t *testing.T) {
 		if got := s.IterationCount(); got != 2 {
 			t.Errorf("IterationCount() = %d, want 2", got)
 		}
-		s.Check(t, toolrunnertest.Takeover(2))
+		s.Check(t, toolrunnertest.Takeover(toolrunnertest.Nth(2)))
 	})
 }
 
@@ -162,7 +162,7 @@ func TestToolChangesOutliveASummaryByTheClient(t *testing.T) {
 	if diff := cmp.Diff([]string{"c1", "c2", "c3", "c4"}, s.Ran); diff != "" {
 		t.Errorf("calls that ran (-want +got):\n%s", diff)
 	}
-	s.Check(t, toolrunnertest.Takeover(3))
+	s.Check(t, toolrunnertest.Takeover(toolrunnertest.Nth(3)))
 }
 
 // S19: it is in the records like any other request.

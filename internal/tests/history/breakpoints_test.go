@@ -83,7 +83,7 @@ func TestAtMostFourBreakpointsGoOut(t *testing.T) {
 				t.Errorf("%d records of one dropped breakpoint, want %d:\n%s", got, test.drops, log.String())
 			}
 			// System and tools are compared byte for byte.
-			d.WantFaithful(t, toolrunnertest.Takeover(1, 2, 3, 4, 5))
+			d.WantFaithful(t, toolrunnertest.Takeover(toolrunnertest.Nth(1, 2, 3, 4, 5)))
 		})
 	}
 }

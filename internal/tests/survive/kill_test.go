@@ -114,7 +114,7 @@ func TestKilledRunsComeBack(t *testing.T) {
 			plan.Tools = append(plan.Tools, "pay")
 		}
 		srv := toolrunnertest.NewServer(t, plan.Replies(100*turns)...)
-		srv.Allow("reply-unused")
+		srv.Ignore("reply-unused")
 		api, err := srv.Listen()
 		if err != nil {
 			t.Fatal(err)

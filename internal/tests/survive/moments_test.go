@@ -105,7 +105,7 @@ type scenario struct {
 	later  []anthropic.BetaTool // that the body adds
 	model  func(q *toolrunnertest.Request) toolrunnertest.Reply
 	body   func(e *recording, turn *toolrunner.Turn) // photographs count once it has set e.after
-	allow  []string                                  // rules of the API that the story breaks
+	allow  []toolrunnertest.Rule                     // rules of the API that the story breaks
 }
 
 // begin returns an episode, resumed if there is a snapshot.
@@ -120,7 +120,7 @@ func (s *scenario) begin(t *testing.T, snapshot []byte) *recording {
 		}
 		return s.model(q).Chunk(5)
 	}), 12)...)
-	e.srv.Allow(append(s.allow, "reply-unused")...)
+	e.srv.Ignore(append(s.allow, "reply-unused")...)
 	client := e.srv.Client()
 	params := s.params
 	params.Middleware = append([]toolrunner.Middleware{e.watch}, params.Middleware...)

@@ -52,7 +52,7 @@ func TestFollowUpsBesideATakeover(t *testing.T) {
 					}
 				})
 				d.WantRequest(t, 1, append([]string{"user 'hi'"}, test.want...)...)
-				d.WantFaithful(t, toolrunnertest.Takeover(1))
+				d.WantFaithful(t, toolrunnertest.Takeover(toolrunnertest.Nth(1)))
 			})
 		}
 	})
@@ -96,7 +96,7 @@ func TestRetryOfAContinuationGoesOnWithThePausedTurn(t *testing.T) {
 		})
 		d.WantRequest(t, 2, "user 'hi'", "assistant server_tool_use")
 		d.WantRequest(t, 3, "user 'hi'", "assistant server_tool_use", "assistant web_search_tool_result 'found'", "user 'hurry'")
-		d.WantFaithful(t, toolrunnertest.Takeover(2))
+		d.WantFaithful(t, toolrunnertest.Takeover(toolrunnertest.Nth(2)))
 	})
 }
 

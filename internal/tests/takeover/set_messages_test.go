@@ -60,7 +60,7 @@ func TestCallsAtTheEndOfAGivenHistoryAreAnswered(t *testing.T) {
 			if test.ran == 0 {
 				d.WantResult(t, "a", handmade)
 			}
-			d.WantFaithful(t, toolrunnertest.Takeover(1))
+			d.WantFaithful(t, toolrunnertest.Takeover(toolrunnertest.Nth(1)))
 		})
 	}
 }

@@ -82,7 +82,7 @@ func TestTakeoverDropsTheReplyOfItsTurnOnly(t *testing.T) {
 						t.Errorf("iterations = %v, want %v", iterations, want)
 					}
 					d.WantRequest(t, 2, append([]string{"user 'hi'", "assistant call(a)", "user result(a)"}, takeover.adds...)...)
-					d.WantFaithful(t, toolrunnertest.Takeover(2))
+					d.WantFaithful(t, toolrunnertest.Takeover(toolrunnertest.Nth(2)))
 				})
 			}
 		}
