@@ -13,7 +13,7 @@ import (
 
 // rulesOfReplies are the rules whose breach a reply itself can bring about:
 // blocks that lack what their type has go back as they came.
-var rulesOfReplies = []toolrunnertest.Rule{"block-shape", "block-role", "thinking", "server-result-missing", "id-format", "cache-control-place", "cache-control-count"}
+var rulesOfReplies = []toolrunnertest.Rule{"block-shape", "block-role", "thinking", "server-result-missing", "id-format", "cache-control-place", "cache-control-count", "server-result-unknown", "tool-reference"}
 
 // FuzzStream checks that no stream makes the runner panic or hang, run a call
 // whose input is no complete object, or send a request that the API refuses.

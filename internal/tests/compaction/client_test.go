@@ -39,6 +39,7 @@ func TestASummaryByTheClientIsARequestOfItsOwn(t *testing.T) {
 			p.ToolChoice.OfAny = &anthropic.BetaToolChoiceAnyParam{}
 			p.OutputConfig.Format.Schema = json.RawMessage(`{}`)
 		}, runtest.LookAt("c1").Usage(1000, 0), toolrunnertest.Text("it was seen").Usage(1200, 30), toolrunnertest.Text("done").Usage(50, 1))
+		s.Srv.Ignore(toolrunnertest.RuleThinkingBudget, toolrunnertest.RuleThinkingToolChoice) // all at once, to see what is left out
 		turns, err := s.Play(t.Context(), streaming, nil)
 		if err != nil || !slices.Equal(turns, []string{"tool_use", "done"}) {
 			t.Fatalf("turns = %q, error = %v; want no turn for the summary", turns, err)

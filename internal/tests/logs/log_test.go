@@ -224,6 +224,7 @@ func TestRunOfAChildProcess(t *testing.T) {
 		}, []option.RequestOption{option.WithAPIKey("sk-ant-child")},
 			toolrunnertest.Message(toolrunnertest.Call("c1", "panic", `{}`), toolrunnertest.Call("c2", "nope", `{}`)),
 			runtest.SummaryReply(""), toolrunnertest.Text("done"))
+		s.Srv.Ignore(toolrunnertest.RuleThinkingBudget)
 		tool := toolrunner.NewTool("panic", "", func(context.Context, struct{}) (string, error) { panic("boom") })
 		if err := s.AddTools(tool); err != nil {
 			t.Fatal(err)

@@ -39,13 +39,15 @@ func secretStage(t *testing.T, log *bytes.Buffer, level slog.Level, retries int,
 		req.Header.Set("X-Signing-Token", secretHeader)
 		return next(req)
 	}
-	return runtest.NewStageWith(t, func(p *toolrunner.Params) {
+	s := runtest.NewStageWith(t, func(p *toolrunner.Params) {
 		p.Logger = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: level}))
 		p.RequestOptions = []option.RequestOption{option.WithHeader("Proxy-Authorization", "Bearer "+secretBearer), option.WithMiddleware(sign)}
 		p.MCPServers = []anthropic.BetaRequestMCPServerURLDefinitionParam{{
 			Name: "files", URL: "https://mcp.invalid", AuthorizationToken: anthropic.String(secretMCP),
 		}}
 	}, []option.RequestOption{option.WithAPIKey(secretKey), option.WithMaxRetries(retries)}, replies...)
+	s.Srv.Ignore(toolrunnertest.RuleMCPServer)
+	return s
 }
 
 // S19, B086: whatever goes wrong, and whoever says it, at every level.

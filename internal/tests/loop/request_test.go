@@ -28,6 +28,7 @@ func TestRequestOptionsGoOnEveryRequest(t *testing.T) {
 		option.WithJSONSet("of_tomorrow", map[string]any{"x": 1}), option.WithJSONSet("metadata.user_id", "u"),
 	}
 	c := runtest.Start(t, params, runtest.Tools(runtest.Says("work", "ran")), runtest.Calls("work", "a"), toolrunnertest.Text("done"))
+	c.Server.Ignore(toolrunnertest.RuleUnknownParameter)
 	c.Run(t)
 	for i, q := range c.Server.Requests() {
 		got := []string{

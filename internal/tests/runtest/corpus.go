@@ -172,4 +172,4 @@ func Decoded(raw json.RawMessage) any {
 
 // RulesOfReplies are the rules whose breach a reply itself can bring about:
 // blocks that lack what their type has go back as they came.
-var RulesOfReplies = []toolrunnertest.Rule{"block-shape", "block-role", "thinking", "server-result-missing", "id-format", "cache-control-place", "cache-control-count"}
+var RulesOfReplies = []toolrunnertest.Rule{"block-shape", "block-role", "thinking", "server-result-missing", "id-format", "cache-control-place", "cache-control-count", "server-result-unknown", "tool-reference"}

@@ -133,6 +133,7 @@ func TestOutputsOfEveryKind(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := runtest.Start(t, runtest.Asking("hi"), runtest.Tools(runtest.TypedTool(func() (any, error) { return tt.output, nil })), runtest.Calls("work", "a"), toolrunnertest.Text("done"))
+			c.Server.Ignore(toolrunnertest.RuleToolReference)
 			c.Run(t)
 			got, failed := runtest.ResultText(t, c.Request(t, -1), "a")
 			if !tt.failed {
