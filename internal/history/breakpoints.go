@@ -96,7 +96,7 @@ func (s *breakpointScan) member(i int, separator string) int {
 		i = wire.SkipSpace(s.data, i+1)
 	}
 	key, _ := wire.Content(literal)
-	if bytes.IndexByte(key, '\\') >= 0 {
+	if bytes.IndexByte(key, '\\') >= 0 && wire.Valid(literal) {
 		key = wire.AppendUnquoted(nil, key)
 	}
 	switch string(key) {
