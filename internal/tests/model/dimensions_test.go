@@ -1,0 +1,170 @@
+package model
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+)
+
+// dimension is a capability that programs use: the steps that it is made of, and the
+// sites where they may stand. A capability that is new is an entry here, an entry in
+// operations, and, if it changes what must hold, a line in the model.
+type dimension struct {
+	name   string
+	sites  string // "main body call ask checkpoint setup summary"
+	weight int
+	steps  []string
+}
+
+var dimensions = []dimension{ //nolint:gochecknoglobals // a table
+	{"append", "main body call ask", 6, []string{
+		"append user", "append user", "append system", "append assistant", "append system user", "append system assistant user",
+		"append assistant user", "append user system", "append orphan",
+	}},
+	{"answer by hand", "main body call ask", 2, []string{"append result 0", "append result 1"}},
+	{"results", "body", 4, []string{"results", "results", "edit 0", "edit 1", "edit 0 nil"}},
+	{"late edit", "main", 1, []string{"late-edit"}},
+	{"takeover by turn", "body", 4, []string{"retry", "replace user", "replace reply", "replace reply user", "replace user reply", "replace system", "replace orphan"}},
+	{"takeover by runner", "main body ask", 4, []string{"set same", "set first", "set trim", "set user", "set same user", "set user reply", "set first reply", "set orphan"}},
+	{"break", "body", 3, []string{"break"}},
+	{"twin", "main body", 5, []string{"twin"}},
+	{"snapshot", "main", 2, []string{"resume"}},
+	{"crash", "main", 1, []string{"crash"}},
+	{"events", "body", 2, []string{"read 1", "read 4", "read", "text"}},
+	{"defer", "body", 1, []string{"defer"}},
+	{"decide", "main body call ask", 3, []string{"decide 0 allow", "decide 0 deny", "decide 1 suspend", "decide 0 change", "decide 0 allow json", "decide 1 allow"}},
+	{"tools", "main body call ask", 3, []string{"add late", "add pay", "remove pay", "remove look", "remove late", "add look"}},
+	{"compact on demand", "main body call", 2, []string{"compact"}},
+	{"iterations", "main body", 1, []string{"iterations 1", "iterations 2", "iterations 0"}},
+	{"cancel", "body call ask checkpoint", 2, []string{"cancel"}},
+	{"panic", "body call ask checkpoint", 1, []string{"panic"}},
+	{"handlers", "call", 3, []string{"error", "abort", "wait", "nothing"}},
+	{"approver", "ask", 6, []string{"deny", "suspend", "change", "allow", "fail"}},
+	{"checkpoint", "checkpoint", 2, []string{"fail"}},
+	{"configuration", "setup", 6, []string{
+		"eager", "eager", "approve", "approve", "checkpoint", "checkpoint", "serial", "given call", "given hang", "given call hang", "compaction",
+		"compaction client", "limit",
+	}},
+	{"summaries", "summary", 1, []string{"none", "http 500"}},
+}
+
+// What replies are made of. A reply with calls stops for them more often than not.
+var (
+	stopReasons = []string{"end_turn", "pause_turn", "max_tokens", "refusal", "stop_sequence", "model_context_window_exceeded", "compaction", "something_new", "null", "tool_use"} //nolint:gochecknoglobals // a table
+	replyFlags  = []string{"+split", "+ping", "+short", "+nostop", "+big"}                                                                                                         //nolint:gochecknoglobals // a table
+	replyBlocks = []string{"text", "text", "call", "call", "call", "call", "srv", "hang", "code", "think", "fallback", "novel", "blank", "cut"}                                    //nolint:gochecknoglobals // a table
+	callIDs     = []string{"a", "a", "b", "c"}                                                                                                                                     //nolint:gochecknoglobals // a table
+	callTools   = []string{"pay", "pay", "look", "look", "again", "alone", "late", "missing"}                                                                                      //nolint:gochecknoglobals // a table
+)
+
+// generator makes programs.
+type generator struct{ *rand.Rand }
+
+func pick[T any](g generator, from []T) T { return from[g.IntN(len(from))] }
+
+// generate makes the program of a seed.
+func generate(seed uint64) program {
+	g := generator{rand.New(rand.NewPCG(seed, 12))}
+	var p program
+	for range g.IntN(4) {
+		p = append(p, step{"setup", pick(g, operationsOf("configuration"))})
+	}
+	for range 1 + g.IntN(5) {
+		p = append(p, step{"reply", g.reply()})
+	}
+	bodies := 1 + g.IntN(4)
+	for range g.IntN(9) {
+		if s, ok := g.step(bodies); ok {
+			p = append(p, s)
+		}
+	}
+	for range 1 + g.IntN(3) {
+		if at := g.IntN(3); at == 0 {
+			p = append(p, step{"main", "twin"})
+		}
+		p = append(p, step{"main", pick(g, []string{"all", "all", "all", "stream", "stream", "next", "complete"})})
+		for g.IntN(3) == 0 {
+			if do, ok := g.stepAt("main"); ok {
+				p = append(p, step{"main", do})
+			}
+		}
+	}
+	return p
+}
+
+func operationsOf(name string) []string {
+	for _, d := range dimensions {
+		if d.name == name {
+			return d.steps
+		}
+	}
+	return nil
+}
+
+// step makes a step of a site that is not main.
+func (g generator) step(bodies int) (step, bool) {
+	kind := pick(g, []string{"body", "body", "body", "body", "call", "ask", "ask", "checkpoint", "summary", "main"})
+	do, ok := g.stepAt(kind)
+	switch kind {
+	case "body":
+		kind = fmt.Sprint("body ", 1+g.IntN(bodies))
+	case "call", "ask":
+		kind += " " + pick(g, callIDs)
+	case "checkpoint":
+		kind = fmt.Sprint("checkpoint ", 1+g.IntN(10))
+	}
+	if strings.HasPrefix(kind, "ask") && g.IntN(3) == 0 { // an approver does something, and decides
+		more, _ := g.stepAt("ask")
+		do += "; " + more
+	}
+	return step{kind, do}, ok
+}
+
+func (g generator) stepAt(site string) (string, bool) {
+	total := 0
+	for _, d := range dimensions {
+		if strings.Contains(d.sites, site) {
+			total += d.weight
+		}
+	}
+	if total == 0 {
+		return "", false
+	}
+	at := g.IntN(total)
+	for _, d := range dimensions {
+		if !strings.Contains(d.sites, site) {
+			continue
+		}
+		if at -= d.weight; at < 0 {
+			return pick(g, d.steps), true
+		}
+	}
+	return "", false
+}
+
+// reply makes what a step of the site "reply" says.
+func (g generator) reply() string {
+	if g.IntN(12) == 0 {
+		return "http 529"
+	}
+	r := reply{stop: "end_turn"}
+	calls := false
+	for range g.IntN(4) {
+		block := pick(g, replyBlocks)
+		switch block {
+		case "call", "code", "cut":
+			block = block + " " + pick(g, callIDs) + " " + pick(g, callTools)
+			calls = true
+		}
+		r.blocks = append(r.blocks, block)
+	}
+	if calls && g.IntN(4) > 0 {
+		r.stop = "tool_use"
+	} else if g.IntN(2) == 0 {
+		r.stop = pick(g, stopReasons)
+	}
+	for g.IntN(4) == 0 {
+		r.flags = append(r.flags, pick(g, replyFlags))
+	}
+	return r.String()
+}
