@@ -25,8 +25,9 @@ type call struct {
 	returned bool
 	texts    []string // what its result must contain: one of these. None: any
 	original []string // the same, before the loop body changed it
-	failed   bool     // the result must say that it failed
-	blurred  bool     // it ended while the run was cancelled: either may go out
+	edited   bool
+	failed   bool // the result must say that it failed
+	blurred  bool // it ended while the run was cancelled: either may go out
 }
 
 func (c *call) repeatable() bool { return c.tool == "look" || c.tool == "again" }
@@ -75,16 +76,16 @@ func (c *call) decide(decision string) {
 
 // edit takes note of a result that the loop body has changed.
 func (c *call) edit(text string) {
-	if c.original == nil {
+	if !c.edited {
 		c.original = c.texts
 	}
-	c.texts, c.failed = []string{text}, false
+	c.texts, c.failed, c.edited = []string{text}, false, true
 }
 
 // check says what is wrong with the result that goes out for a call.
 func (c *call) check(text string, failed bool) (kind, detail string) {
 	said := fmt.Sprintf("call %d (%s %s) goes out with %q, failed: %v", c.n, c.id, c.tool, text, failed)
-	known := c.returned || c.hand != "" || c.original != nil
+	known := c.returned || c.hand != "" || c.edited
 	switch {
 	case c.blurred || c.early && !c.stopped:
 		return "", ""
@@ -131,11 +132,13 @@ func (all calls) clone() calls {
 func (all calls) takenOver(h *history) {
 	for _, c := range all {
 		if h.has(fmt.Sprint("c", c.n)) {
-			c.given = true
+			c.given, c.dropped = true, false
 		} else {
 			c.dropped = true
 		}
-		if c.original != nil {
+		if c.edited && c.started == 0 {
+			c.blurred = true // it may be answered again
+		} else if c.edited {
 			c.texts = concat(c.texts, c.original)
 		}
 	}

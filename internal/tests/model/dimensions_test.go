@@ -19,13 +19,14 @@ type dimension struct {
 var dimensions = []dimension{ //nolint:gochecknoglobals // a table
 	{"append", "main body call ask", 6, []string{
 		"append user", "append user", "append system", "append assistant", "append system user", "append system assistant user",
-		"append assistant user", "append user system", "append orphan",
+		"append assistant user", "append user system",
 	}},
 	{"answer by hand", "main body call ask", 2, []string{"append result 0", "append result 1"}},
 	{"results", "body", 4, []string{"results", "results", "edit 0", "edit 1", "edit 0 nil"}},
 	{"late edit", "main", 1, []string{"late-edit"}},
-	{"takeover by turn", "body", 4, []string{"retry", "replace user", "replace reply", "replace reply user", "replace user reply", "replace system", "replace orphan"}},
-	{"takeover by runner", "main body ask", 4, []string{"set same", "set first", "set trim", "set user", "set same user", "set user reply", "set first reply", "set orphan"}},
+	{"takeover by turn", "body", 4, []string{"retry", "replace user", "replace reply", "replace reply user", "replace user reply", "replace system"}},
+	{"takeover by runner", "main body ask", 4, []string{"set same", "set first", "set trim", "set user", "set same user", "set user reply", "set first reply"}},
+	{"server results without calls", "main body", 1, []string{"append orphan", "set orphan", "replace orphan"}},
 	{"break", "body", 3, []string{"break"}},
 	{"twin", "main body", 5, []string{"twin"}},
 	{"snapshot", "main", 2, []string{"resume"}},
@@ -42,9 +43,10 @@ var dimensions = []dimension{ //nolint:gochecknoglobals // a table
 	{"approver", "ask", 6, []string{"deny", "suspend", "change", "allow", "fail"}},
 	{"checkpoint", "checkpoint", 2, []string{"fail"}},
 	{"configuration", "setup", 6, []string{
-		"eager", "eager", "approve", "approve", "checkpoint", "checkpoint", "serial", "given call", "given hang", "given call hang", "compaction",
+		"eager", "eager", "approve", "approve", "checkpoint", "checkpoint", "serial", "given call", "compaction",
 		"compaction client", "limit",
 	}},
+	{"given histories", "setup", 1, []string{"given hang", "given call hang", "given call"}},
 	{"summaries", "summary", 1, []string{"none", "http 500"}},
 }
 
@@ -57,17 +59,39 @@ var (
 	callTools   = []string{"pay", "pay", "look", "look", "again", "alone", "late", "missing"}                                                                                      //nolint:gochecknoglobals // a table
 )
 
-// generator makes programs.
-type generator struct{ *rand.Rand }
+// generator makes programs. Each has its own weights: one that mixes everything a
+// little shows less than many that mix a few things much.
+type generator struct {
+	*rand.Rand
+
+	weights []int // of the dimensions
+	blocks  []string
+}
+
+func newGenerator(seed uint64) generator {
+	g := generator{Rand: rand.New(rand.NewPCG(seed, 12))}
+	for _, d := range dimensions {
+		g.weights = append(g.weights, d.weight*pick(g, []int{0, 1, 1, 4}))
+	}
+	for _, block := range replyBlocks {
+		if g.IntN(3) > 0 {
+			g.blocks = append(g.blocks, block)
+		}
+	}
+	g.blocks = append(g.blocks, "call")
+	return g
+}
 
 func pick[T any](g generator, from []T) T { return from[g.IntN(len(from))] }
 
 // generate makes the program of a seed.
 func generate(seed uint64) program {
-	g := generator{rand.New(rand.NewPCG(seed, 12))}
+	g := newGenerator(seed)
 	var p program
 	for range g.IntN(4) {
-		p = append(p, step{"setup", pick(g, operationsOf("configuration"))})
+		if do, ok := g.stepAt("setup"); ok {
+			p = append(p, step{"setup", do})
+		}
 	}
 	for range 1 + g.IntN(5) {
 		p = append(p, step{"reply", g.reply()})
@@ -89,16 +113,22 @@ func generate(seed uint64) program {
 			}
 		}
 	}
-	return p
+	return concat(g.needed(p), p)
 }
 
-func operationsOf(name string) []string {
-	for _, d := range dimensions {
-		if d.name == name {
-			return d.steps
+// needs are the settings without which a step does nothing.
+var needs = map[string]string{"ask": "approve", "checkpoint": "checkpoint", "defer": "eager", "crash": "checkpoint"} //nolint:gochecknoglobals // a table
+
+// needed returns settings for the steps of a program, more often than not.
+func (g generator) needed(p program) (settings program) {
+	for _, s := range p {
+		for _, name := range []string{strings.Fields(s.at)[0], s.do} {
+			if setting := needs[name]; setting != "" && g.IntN(4) > 0 {
+				settings = append(settings, step{"setup", setting})
+			}
 		}
 	}
-	return nil
+	return settings
 }
 
 // step makes a step of a site that is not main.
@@ -114,28 +144,29 @@ func (g generator) step(bodies int) (step, bool) {
 		kind = fmt.Sprint("checkpoint ", 1+g.IntN(10))
 	}
 	if strings.HasPrefix(kind, "ask") && g.IntN(3) == 0 { // an approver does something, and decides
-		more, _ := g.stepAt("ask")
-		do += "; " + more
+		if more, found := g.stepAt("ask"); found && ok {
+			do += "; " + more
+		}
 	}
 	return step{kind, do}, ok
 }
 
 func (g generator) stepAt(site string) (string, bool) {
 	total := 0
-	for _, d := range dimensions {
+	for i, d := range dimensions {
 		if strings.Contains(d.sites, site) {
-			total += d.weight
+			total += g.weights[i]
 		}
 	}
 	if total == 0 {
 		return "", false
 	}
 	at := g.IntN(total)
-	for _, d := range dimensions {
+	for i, d := range dimensions {
 		if !strings.Contains(d.sites, site) {
 			continue
 		}
-		if at -= d.weight; at < 0 {
+		if at -= g.weights[i]; at < 0 {
 			return pick(g, d.steps), true
 		}
 	}
@@ -150,7 +181,7 @@ func (g generator) reply() string {
 	r := reply{stop: "end_turn"}
 	calls := false
 	for range g.IntN(4) {
-		block := pick(g, replyBlocks)
+		block := pick(g, g.blocks)
 		switch block {
 		case "call", "code", "cut":
 			block = block + " " + pick(g, callIDs) + " " + pick(g, callTools)

@@ -61,13 +61,16 @@ func (h *history) receive(q *request) (kind, detail string) {
 	if kind, detail := h.checkPrefix(q); kind != "" {
 		return kind, detail
 	}
-	h.moved, h.sent = false, q.raws[:lastReply(q.Messages)]
+	if !isSummary(q) { // its prompt is not of the conversation
+		h.moved, h.sent = false, q.raws[:lastReply(q.Messages)]
+	}
 	return "", ""
 }
 
 func (h *history) check(q *request, seen []item) (kind, detail string) {
+	wanted := concat(h.must(), h.tail)
 	for i, it := range seen {
-		if slices.Contains(seen[:i], it) {
+		if slices.Contains(seen[:i], it) && count(wanted, it) < 2 {
 			return "history/doubled", it.token + " goes out twice"
 		}
 	}
@@ -93,6 +96,15 @@ func (h *history) check(q *request, seen []item) (kind, detail string) {
 		}
 	}
 	return "", ""
+}
+
+func count(items []item, one item) (n int) {
+	for _, it := range items {
+		if it == one {
+			n++
+		}
+	}
+	return n
 }
 
 // talk is what the user and the assistant say. What the system says may go out later,

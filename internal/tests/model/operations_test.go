@@ -72,6 +72,7 @@ func (w *world) compose(at *moment, words []string) (messages []anthropic.BetaMe
 			}
 		case "same":
 			messages = append(messages, w.runner.Messages()...)
+			legal = legal && len(words) == 1
 		case "first":
 			messages = append(messages, w.runner.Messages()[:1]...)
 		case "trim":
@@ -115,6 +116,9 @@ func (w *world) add(at *moment, words []string) {
 func (w *world) openCalls(at *moment) []*toolrunner.Call {
 	if at.turn != nil {
 		return at.turn.Calls()
+	}
+	if strings.HasPrefix(at.site, "ask") {
+		return []*toolrunner.Call{at.call}
 	}
 	return w.runner.Pending()
 }
@@ -169,7 +173,7 @@ func (w *world) takeOver(at *moment, words []string) {
 	case at.turn == nil:
 		return
 	case words[0] == "replace":
-		err = at.turn.Replace(messages...)
+		err, legal = at.turn.Replace(messages...), false // what is before them may not take them
 	default:
 		err, legal = at.turn.Retry(), true
 	}
@@ -257,7 +261,7 @@ func (w *world) crash(_ *moment, _ []string) {
 		w.history.loose = true // a takeover or a follow-up may be younger than what is kept
 		for _, then := range k.calls {
 			c := w.calls.get(then.n)
-			c.decision, c.hand = then.decision, then.hand
+			c.decision, c.hand, c.given, c.dropped = then.decision, then.hand, then.given, then.dropped
 			c.blurred = true // its result may have been lost
 		}
 	})
@@ -452,6 +456,9 @@ func (w *world) configure(_ *moment, words []string) {
 // give begins with a history: "given call hang".
 func (w *world) give(words []string) {
 	var parts []string
+	if len(w.params.Messages) > 1 {
+		return // once is enough
+	}
 	for _, kind := range words {
 		switch kind {
 		case "call":

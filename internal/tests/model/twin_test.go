@@ -64,10 +64,13 @@ func (w *world) quiet() bool {
 		return false
 	}
 	for _, c := range w.calls {
+		if !c.whole {
+			return false // it is answered at once, and the others are told that they were not run
+		}
 		if !w.history.has(fmt.Sprint("c", c.n)) {
 			continue
 		}
-		if c.decision != "" || c.hand != "" || c.original != nil || c.started > 0 {
+		if c.decision != "" || c.hand != "" || c.edited || c.started > 0 {
 			return false
 		}
 	}

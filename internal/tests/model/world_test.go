@@ -65,14 +65,25 @@ func play(t *testing.T, p program) (found *violation) {
 		before := runtime.NumGoroutine()
 		w.run()
 		synctest.Wait()
-		if after := runtime.NumGoroutine(); after > before {
-			w.flunk("end/goroutine", "%d goroutines are left", after-before)
+		if runtime.NumGoroutine() > before {
+			w.checkGoroutines()
 		}
 		if found = w.violation; found != nil {
 			found.log = w.log
 		}
 	})
 	return found
+}
+
+// checkGoroutines checks that the library has left no goroutine behind.
+func (w *world) checkGoroutines() {
+	stacks := make([]byte, 1<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	for goroutine := range strings.SplitSeq(string(stacks), "\n\n") {
+		if strings.Contains(goroutine, "toolrunner.(") && !strings.Contains(goroutine, "model.play") {
+			w.flunk("end/goroutine", "%s", goroutine)
+		}
+	}
 }
 
 func newWorld(p program) *world {
@@ -105,7 +116,7 @@ func (w *world) run() {
 // added has reached it.
 func (w *world) comeToEnd() {
 	w.mu.Lock()
-	w.calm, w.restless = true, true
+	w.calm, w.restless, w.twin = true, true, nil
 	w.mu.Unlock()
 	w.runner.Params.MaxIterations, w.runner.Params.Limits = 0, toolrunner.Limits{}
 	for range 12 {
