@@ -69,7 +69,7 @@ func changed(n int) string { return fmt.Sprintf(`{"n":%d,"changed":true}`, n) }
 
 // decide takes note of a decision that counts.
 func (c *call) decide(decision string) {
-	if c.decision == "" || c.decision == "suspend" {
+	if c.decision == "" || c.decision == "suspend" || c.decision == "unsure" {
 		c.decision = decision
 	}
 }

@@ -23,7 +23,7 @@ var dimensions = []dimension{ //nolint:gochecknoglobals // a table
 	}},
 	{"answer by hand", "main body call ask", 2, []string{"append result 0", "append result 1"}},
 	{"results", "body", 4, []string{"results", "results", "edit 0", "edit 1", "edit 0 nil"}},
-	{"late edit", "main", 1, []string{"late-edit"}},
+	{"late edit", "main", 2, []string{"late-edit"}},
 	{"takeover by turn", "body", 4, []string{"retry", "replace user", "replace reply", "replace reply user", "replace user reply", "replace system"}},
 	{"takeover by runner", "main body ask", 4, []string{"set same", "set first", "set trim", "set user", "set same user", "set user reply", "set first reply"}},
 	{"server results without calls", "main body", 1, []string{"append orphan", "set orphan", "replace orphan"}},
@@ -97,10 +97,8 @@ func generate(seed uint64) program {
 		p = append(p, step{"reply", g.reply()})
 	}
 	bodies := 1 + g.IntN(4)
-	for range g.IntN(9) {
-		if s, ok := g.step(bodies); ok {
-			p = append(p, s)
-		}
+	for range g.IntN(6) {
+		p = append(p, g.burst(bodies)...)
 	}
 	for range 1 + g.IntN(3) {
 		if at := g.IntN(3); at == 0 {
@@ -131,24 +129,30 @@ func (g generator) needed(p program) (settings program) {
 	return settings
 }
 
-// step makes a step of a site that is not main.
-func (g generator) step(bodies int) (step, bool) {
-	kind := pick(g, []string{"body", "body", "body", "body", "call", "ask", "ask", "checkpoint", "summary", "main"})
-	do, ok := g.stepAt(kind)
+// burst makes one to three steps of a site that is not main.
+func (g generator) burst(bodies int) (steps program) {
+	kind := pick(g, []string{"body", "body", "body", "call", "ask", "ask", "checkpoint", "summary"})
+	site := kind
 	switch kind {
 	case "body":
-		kind = fmt.Sprint("body ", 1+g.IntN(bodies))
+		site = fmt.Sprint("body ", 1+g.IntN(bodies))
 	case "call", "ask":
-		kind += " " + pick(g, callIDs)
+		site += " " + pick(g, callIDs)
 	case "checkpoint":
-		kind = fmt.Sprint("checkpoint ", 1+g.IntN(10))
+		site = fmt.Sprint("checkpoint ", 1+g.IntN(10))
 	}
-	if strings.HasPrefix(kind, "ask") && g.IntN(3) == 0 { // an approver does something, and decides
-		if more, found := g.stepAt("ask"); found && ok {
+	for range 1 + g.IntN(3) {
+		do, ok := g.stepAt(kind)
+		if !ok {
+			return steps
+		}
+		if kind == "ask" && g.IntN(2) == 0 { // an approver does something, and decides
+			more, _ := g.stepAt(kind)
 			do += "; " + more
 		}
+		steps = append(steps, step{site, do})
 	}
-	return step{kind, do}, ok
+	return steps
 }
 
 func (g generator) stepAt(site string) (string, bool) {

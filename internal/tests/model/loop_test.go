@@ -14,7 +14,7 @@ func (w *world) loop(_ *moment, words []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 	defer cancel()
 	w.cancel = cancel
-	w.locked(func() { w.excused = false })
+	w.locked(func() { w.excused, w.compacting = false, false })
 	broke, err := w.drive(ctx, words[0])
 	w.cancel = nil
 	w.locked(func() {
@@ -31,7 +31,7 @@ func (w *world) loop(_ *moment, words []string) {
 		if w.twin != nil && w.twin.next != nil && err == nil && !broke {
 			w.fail("twin/sends", "resumed from its snapshot it would send a request, and it sends none")
 		}
-		w.twin, w.compacting = nil, false
+		w.twin = nil
 		if broke || err != nil {
 			w.history.loose = true // the reply under way may be there or not
 		}
@@ -53,7 +53,9 @@ func (w *world) drive(ctx context.Context, kind string) (broke bool, err error) 
 		if turn, err = w.runner.Next(ctx); errors.Is(err, toolrunner.ErrDone) {
 			err = nil
 		} else if err == nil {
+			compacting := w.compacting
 			w.body(ctx, turn)
+			w.compacting = compacting // until the next step, the turn goes on
 			return true, nil
 		}
 	default:

@@ -2,7 +2,6 @@ package model
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strconv"
@@ -198,75 +197,6 @@ func (w *world) takeOver(at *moment, words []string) {
 	})
 }
 
-// reload goes on in another process, with a snapshot.
-func (w *world) reload(_ *moment, _ []string) {
-	snapshot, err := w.runner.Snapshot()
-	var r *toolrunner.Runner
-	if err == nil {
-		r, err = w.resume(snapshot)
-	}
-	if err != nil {
-		w.flunk("resume/refused", "%v", err)
-		return
-	}
-	w.runner = r
-}
-
-// kept is the model when the checkpoint had everything.
-type kept struct {
-	data    []byte
-	history history
-	calls   calls
-	tools   map[string]bool
-}
-
-// keep is the checkpoint.
-func (w *world) keep(_ context.Context, delta toolrunner.Delta) error {
-	w.saves++
-	at := &moment{site: "checkpoint " + strconv.Itoa(w.saves)}
-	if do := w.step(at.site); do != "" {
-		w.exec(at, do)
-	}
-	if at.err != nil {
-		return at.err
-	}
-	w.locked(func() {
-		var before []byte
-		if w.kept != nil && !delta.Full {
-			before = w.kept.data
-		}
-		tools := map[string]bool{}
-		for name, there := range w.tools {
-			tools[name] = there
-		}
-		w.kept = &kept{slices.Concat(before, delta.Data), w.history.clone(), w.calls.clone(), tools}
-	})
-	return nil
-}
-
-// crash goes on in another process, with what the checkpoint has.
-func (w *world) crash(_ *moment, _ []string) {
-	k := w.kept
-	if k == nil {
-		return
-	}
-	r, err := w.resume(k.data)
-	if err != nil {
-		w.flunk("crash/refused", "%v", err)
-		return
-	}
-	w.runner = r
-	w.locked(func() {
-		w.history, w.tools, w.restless, w.excused = k.history.clone(), k.tools, true, true
-		w.history.loose = true // a takeover or a follow-up may be younger than what is kept
-		for _, then := range k.calls {
-			c := w.calls.get(then.n)
-			c.decision, c.hand, c.given, c.dropped = then.decision, then.hand, then.given, then.dropped
-			c.blurred = true // its result may have been lost
-		}
-	})
-}
-
 // results runs the calls in the body: "results", "edit 0" to change a result, and
 // "edit 0 nil" to leave it.
 func (w *world) results(at *moment, words []string) {
@@ -316,51 +246,6 @@ func (w *world) hold(at *moment, _ []string) {
 		}
 	}
 }
-
-// decideOn decides from elsewhere: "decide 0 allow json".
-func (w *world) decideOn(at *moment, words []string) {
-	if public := w.openCall(at, word(words, 1)); public != nil {
-		w.decide(public, word(words, 2), word(words, 3) == "json")
-	}
-}
-
-// decide decides on a call. With json, the call has been shown to somebody else.
-func (w *world) decide(public *toolrunner.Call, decision string, asJSON bool) {
-	d := decisionOf(decision, number(public.Input))
-	if asJSON {
-		var shown toolrunner.Call
-		data, err := json.Marshal(public)
-		if err == nil {
-			err = json.Unmarshal(data, &shown)
-		}
-		if err != nil {
-			w.flunk("decide/json", "%v", err)
-			return
-		}
-		if shown.IdempotencyKey() != public.IdempotencyKey() {
-			w.flunk("decide/key", "a call has another key once it has been JSON")
-		}
-		d = d.For(&shown)
-	}
-	err := w.runner.Decide(public.ID, d)
-	w.locked(func() {
-		w.note("decide on %s: %v", public.ID, err)
-		c := w.modelOf(public)
-		if err == nil {
-			c.decide(decision)
-		} else if c.decision == "suspend" && c.hand == "" && !c.dropped && !w.excused {
-			w.fail("decide/refused", "%v", err)
-		}
-	})
-}
-
-func isSuspended(err error) bool {
-	var suspended *toolrunner.SuspendedError
-	return errors.As(err, &suspended)
-}
-
-// decideNow is what an approver says.
-func decideNow(_ *world, at *moment, words []string) { at.decision = words[0] }
 
 // failNow has the approver or the checkpoint fail.
 func (w *world) failNow(at *moment, _ []string) {
@@ -424,52 +309,5 @@ func (w *world) answerBy(at *moment, words []string) {
 		case <-at.ctx.Done():
 		case <-time.After(30 * time.Second):
 		}
-	}
-}
-
-// configure changes the parameters before the runner is made.
-func (w *world) configure(_ *moment, words []string) {
-	p := &w.params
-	switch words[0] {
-	case "eager":
-		w.eager, p.EagerTools = true, true
-	case "approve":
-		w.asks, p.Approve = true, w.ask
-	case "checkpoint":
-		p.Checkpoint = w.keep
-	case "serial":
-		p.MaxConcurrency = 1
-	case "compaction":
-		w.restless = true
-		p.AutoCompact.Threshold = 1000
-		if word(words, 1) == "client" {
-			p.AutoCompact.Client = &toolrunner.ClientCompaction{Prompt: summaryPrompt}
-		}
-	case "limit":
-		w.restless = true
-		limitCalls(p, 1)
-	case "given":
-		w.give(words[1:])
-	}
-}
-
-// give begins with a history: "given call hang".
-func (w *world) give(words []string) {
-	var parts []string
-	if len(w.params.Messages) > 1 {
-		return // once is enough
-	}
-	for _, kind := range words {
-		switch kind {
-		case "call":
-			c := w.calls.add(call{id: "g", tool: "pay", whole: true, given: true})
-			w.history.base = append(w.history.base, item{"c" + strconv.Itoa(c.n), "assistant"})
-			parts = append(parts, callPart(`{"type":"tool_use","id":"g","name":"pay"`, c.input, false).whole)
-		case "hang":
-			parts = append(parts, `{"type":"server_tool_use","id":"srvtoolu_given","name":"web_search","input":{}}`)
-		}
-	}
-	if len(parts) > 0 {
-		w.params.Messages = append(w.params.Messages, verbatim(`{"role":"assistant","content":[`+strings.Join(parts, ",")+`]}`))
 	}
 }

@@ -12,25 +12,26 @@ import (
 // run, of its snapshot (twin) and of New(Messages()) (continued).
 var pending = map[string][]string{ //nolint:gochecknoglobals // a table
 	"F1":  {"continued/denied", "continued/answered"},
-	"F2":  {"*/system-position"},
+	"F2":  {"*/system-position", "twin/refused"},
 	"F3":  {"takeover/refused", "twin/sends"},
-	"F8":  {"end/error", "results/error", "call/dropped", "call/twice", "call/input"},
+	"F8":  {"end/error", "results/error", "*/dropped", "*/twice", "*/undecided", "call/input"},
 	"F10": {"*/caller-unknown"},
 	"F11": {"tools/other"},
 	"F18": {"result/other"},
-	"F26": {"continued/unstopped", "continued/invented"},
+	"F20": {},
+	"F26": {"continued/unstopped"},
 	"F27": {"decide/key"},
 	"F28": {"panic"},
 	"F29": {"result/other"},
 	"F30": {"*/server-result-unknown"},
-	"F31": {"call/invented"},
+	"F31": {"*/invented"},
 	"F32": {"*/tool-result-missing"},
 	"F33": {"*/tool-result-missing"},
 	"R1":  {"*/system-followed"},
 	"W1":  {"*/server-use-followed", "*/server-result-missing"},
 	"W4":  {"continued/refused"},
 	"W13": {"*/paused-call"},
-	"N1":  {"call/twice"},
+	"N1":  {"*/twice"},
 	"N2":  {"end/never"},
 }
 
@@ -126,7 +127,7 @@ func TestApproverThatDecidesAndTakesOverDropsTheCall(t *testing.T) {
 // F10: the code that has made a call goes, and the call stays.
 func TestCodeThatMadeACallStaysWithIt(t *testing.T) {
 	holds(t, "F10", program{
-		{"reply", "end_turn: code a pay"},
+		{"reply", "end_turn: hang, code a pay"},
 		{"main", "all"},
 		{"main", "append user"},
 	})

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
@@ -210,7 +211,9 @@ func checkSystem(messages []message) string {
 // the results of client calls, and then the reply that begins with it; row W1.
 func checkHanging(messages []message) string {
 	for i, m := range messages {
-		if m.Role != "assistant" || len(hanging(messages[:i+1])) == 0 || i+1 == len(messages) {
+		if m.Role != "assistant" || i+1 == len(messages) || !slices.ContainsFunc(hanging(messages[:i+1]), func(id string) bool {
+			return !abandoned(id, m, messages[i+1])
+		}) {
 			continue
 		}
 		next := i + 1
@@ -225,6 +228,22 @@ func checkHanging(messages []message) string {
 		}
 	}
 	return ""
+}
+
+// abandoned reports whether code at the server has made calls, none of which was run:
+// its reply has ended, and it will never go on; row F10 has it stay.
+func abandoned(id string, reply, results message) bool {
+	made := false
+	for _, b := range reply.Blocks {
+		if b.Caller.ToolID != id {
+			continue
+		}
+		made = true
+		if !slices.ContainsFunc(results.Blocks, func(r block) bool { return r.ToolUseID == b.ID && r.IsError }) {
+			return false
+		}
+	}
+	return made
 }
 
 // checkServerResults: the result of a server's call has its call before it; row F30.
