@@ -14,7 +14,7 @@ import (
 
 // costs are programs of n events, whose cost is to be linear in n: bytes that are
 // allocated, or that a checkpoint is given.
-var costs = []struct { //nolint:gochecknoglobals // a table
+var costs = []struct {
 	name string
 	row  string // in pending
 	n    int

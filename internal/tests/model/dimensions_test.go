@@ -16,7 +16,7 @@ type dimension struct {
 	steps  []string
 }
 
-var dimensions = []dimension{ //nolint:gochecknoglobals // a table
+var dimensions = []dimension{
 	{"append", "main body call ask", 6, []string{
 		"append user", "append user", "append system", "append assistant", "append system user", "append system assistant user",
 		"append assistant user", "append user system",
@@ -46,17 +46,17 @@ var dimensions = []dimension{ //nolint:gochecknoglobals // a table
 		"eager", "eager", "approve", "approve", "checkpoint", "checkpoint", "serial", "given call", "compaction",
 		"compaction client", "limit",
 	}},
-	{"given histories", "setup", 1, []string{"given hang", "given call hang", "given call"}},
+	{"given histories", "setup", 1, []string{"given hang", "given call", "given hang", "given call", "given call hang"}},
 	{"summaries", "summary", 1, []string{"none", "http 500"}},
 }
 
 // What replies are made of. A reply with calls stops for them more often than not.
 var (
-	stopReasons = []string{"end_turn", "pause_turn", "max_tokens", "refusal", "stop_sequence", "model_context_window_exceeded", "compaction", "something_new", "null", "tool_use"} //nolint:gochecknoglobals // a table
-	replyFlags  = []string{"+split", "+ping", "+short", "+nostop", "+big"}                                                                                                         //nolint:gochecknoglobals // a table
-	replyBlocks = []string{"text", "text", "call", "call", "call", "call", "srv", "hang", "code", "think", "fallback", "novel", "blank", "cut"}                                    //nolint:gochecknoglobals // a table
-	callIDs     = []string{"a", "a", "b", "c"}                                                                                                                                     //nolint:gochecknoglobals // a table
-	callTools   = []string{"pay", "pay", "look", "look", "again", "alone", "late", "missing"}                                                                                      //nolint:gochecknoglobals // a table
+	stopReasons = []string{"end_turn", "pause_turn", "max_tokens", "refusal", "stop_sequence", "model_context_window_exceeded", "compaction", "something_new", "null", "tool_use"}
+	replyFlags  = []string{"+split", "+ping", "+short", "+nostop", "+big"}
+	replyBlocks = []string{"text", "text", "call", "call", "call", "call", "srv", "hang", "code", "think", "fallback", "novel", "blank", "cut"}
+	callIDs     = []string{"a", "a", "b", "c"}
+	callTools   = []string{"pay", "pay", "look", "look", "again", "alone", "late", "missing"}
 )
 
 // generator makes programs. Each has its own weights: one that mixes everything a
@@ -115,7 +115,7 @@ func generate(seed uint64) program {
 }
 
 // needs are the settings without which a step does nothing.
-var needs = map[string]string{"ask": "approve", "checkpoint": "checkpoint", "defer": "eager", "crash": "checkpoint"} //nolint:gochecknoglobals // a table
+var needs = map[string]string{"ask": "approve", "checkpoint": "checkpoint", "defer": "eager", "crash": "checkpoint"}
 
 // needed returns settings for the steps of a program, more often than not.
 func (g generator) needed(p program) (settings program) {

@@ -303,7 +303,7 @@ func (w *world) answerBy(at *moment, words []string) {
 		w.locked(func() { w.excused = true })
 		at.result = func() (*toolrunner.Result, error) { return nil, toolrunner.Abort(errors.New("enough")) }
 	case "nothing":
-		at.result = func() (*toolrunner.Result, error) { return nil, nil } //nolint:nilnil // a success with nothing to say
+		at.result = func() (*toolrunner.Result, error) { return nil, nil }
 	case "wait": // until somebody ends it
 		select {
 		case <-at.ctx.Done():

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-var ( //nolint:gochecknoglobals // flags
+var (
 	seeds  = flag.Int("model.seeds", 15_000, "how many programs to run")
 	start  = flag.Uint64("model.start", 0, "the seed of the first program")
 	kinds  = flag.String("model.kinds", "", "report each different program of these kinds, separated by commas")

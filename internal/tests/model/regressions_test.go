@@ -10,11 +10,11 @@ import (
 // the regression tests of those rows are skipped. Who mends a row takes it out; with
 // the flag -model.strict the table does not count. "*/" stands for the request of the
 // run, of its snapshot (twin) and of New(Messages()) (continued).
-var pending = map[string][]string{ //nolint:gochecknoglobals // a table
+var pending = map[string][]string{
 	"F1":  {"continued/denied", "continued/answered"},
 	"F2":  {"*/system-position", "twin/refused"},
 	"F3":  {"takeover/refused", "twin/sends"},
-	"F8":  {"end/error", "results/error", "*/dropped", "*/twice", "*/undecided", "call/input"},
+	"F8":  {"end/error", "results/error", "*/dropped", "*/twice", "*/undecided", "*/denied", "call/input"},
 	"F10": {"*/caller-unknown"},
 	"F11": {"tools/other"},
 	"F18": {"result/other"},
@@ -31,7 +31,7 @@ var pending = map[string][]string{ //nolint:gochecknoglobals // a table
 	"W1":  {"*/server-use-followed", "*/server-result-missing"},
 	"W4":  {"continued/refused"},
 	"W13": {"*/paused-call"},
-	"N1":  {"*/twice"},
+	"N1":  {"*/twice", "*/denied"},
 	"N2":  {"end/never"},
 }
 
@@ -309,6 +309,26 @@ func TestApproverThatSetsTheSameMessagesRunsTheCallOnce(t *testing.T) {
 		{"setup", "approve"},
 		{"reply", "tool_use: call a pay"},
 		{"ask a", "set same"},
+		{"main", "all"},
+	})
+}
+
+// N1: an approver that denies, and sets the same messages: the denied call runs.
+func TestApproverThatDeniesAndSetsTheSameMessagesRunsNothing(t *testing.T) {
+	holds(t, "N1", program{
+		{"setup", "approve"},
+		{"reply", "tool_use: call a pay"},
+		{"ask a", "deny; set same"},
+		{"main", "all"},
+	})
+}
+
+// F29: what the body has answered itself survives Replace, too.
+func TestResultsByHandSurviveReplace(t *testing.T) {
+	holds(t, "F29", program{
+		{"reply", "tool_use: call a pay"},
+		{"body 1", "append result 0"},
+		{"body 1", "replace reply user"},
 		{"main", "all"},
 	})
 }
