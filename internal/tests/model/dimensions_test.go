@@ -22,8 +22,8 @@ var dimensions = []dimension{
 		"append assistant user", "append user system",
 	}},
 	{"answer by hand", "main body call ask", 2, []string{"append result 0", "append result 1"}},
-	{"results", "body", 4, []string{"results", "results", "edit 0", "edit 1", "edit 0 nil"}},
-	{"late edit", "main", 2, []string{"late-edit"}},
+	{"results", "body", 6, []string{"results", "results", "edit 0", "edit 1", "edit 0 nil"}},
+	{"late edit", "main", 6, []string{"late-edit"}},
 	{"takeover by turn", "body", 4, []string{"retry", "replace user", "replace reply", "replace reply user", "replace user reply", "replace system"}},
 	{"takeover by runner", "main body ask", 4, []string{"set same", "set first", "set trim", "set user", "set same user", "set user reply", "set first reply"}},
 	{"server results without calls", "main body", 1, []string{"append orphan", "set orphan", "replace orphan"}},
@@ -41,6 +41,7 @@ var dimensions = []dimension{
 	{"panic", "body call ask checkpoint", 1, []string{"panic"}},
 	{"handlers", "call", 3, []string{"error", "abort", "wait", "nothing"}},
 	{"approver", "ask", 6, []string{"deny", "suspend", "change", "allow", "fail"}},
+	{"approver that decides from elsewhere", "ask", 4, []string{"decide 0 allow", "decide 0 deny", "decide 0 change"}},
 	{"checkpoint", "checkpoint", 2, []string{"fail"}},
 	{"configuration", "setup", 6, []string{
 		"eager", "eager", "approve", "approve", "checkpoint", "checkpoint", "serial", "given call", "compaction",

@@ -55,7 +55,7 @@ func (w *world) drive(ctx context.Context, kind string) (broke bool, err error) 
 		} else if err == nil {
 			compacting := w.compacting
 			w.body(ctx, turn)
-			w.compacting = compacting // until the next step, the turn goes on
+			w.compacting, w.held = compacting, nil // until the next step, the turn goes on
 			return true, nil
 		}
 	default:

@@ -12,7 +12,7 @@ import (
 // run, of its snapshot (twin) and of New(Messages()) (continued).
 var pending = map[string][]string{
 	"F1":  {"continued/denied", "continued/answered"},
-	"F2":  {"*/system-position", "twin/refused"},
+	"F2":  {"*/system-position", "twin/refused", "crash/refused", "resume/refused"},
 	"F3":  {"takeover/refused", "twin/sends"},
 	"F8":  {"end/error", "results/error", "*/dropped", "*/twice", "*/undecided", "*/denied", "call/input"},
 	"F10": {"*/caller-unknown"},
@@ -24,7 +24,7 @@ var pending = map[string][]string{
 	"F28": {"panic"},
 	"F29": {"result/other"},
 	"F30": {"*/server-result-unknown"},
-	"F31": {"*/invented"},
+	"F31": {"call/invented", "twin/invented", "continued/invented"},
 	"F32": {"*/tool-result-missing"},
 	"F33": {"*/tool-result-missing"},
 	"R1":  {"*/system-followed"},
