@@ -29,6 +29,7 @@ var pending = map[string][]string{
 	"F33": {"*/tool-result-missing"},
 	"R1":  {"*/system-followed"},
 	"W1":  {"*/server-use-followed", "*/server-result-missing"},
+	"W2":  {"history/follow-up-late"},
 	"W4":  {"continued/refused"},
 	"W13": {"*/paused-call"},
 	"N1":  {"*/twice", "*/denied"},
@@ -281,6 +282,17 @@ func TestToolChangeWaitsForAServersResult(t *testing.T) {
 	holds(t, "W1", program{
 		{"reply", "tool_use: code a pay"},
 		{"body 1", "remove look"},
+		{"main", "all"},
+	})
+}
+
+// W2: a history is compacted while code at the server waits for results (F9), and what
+// was added meanwhile is left out.
+func TestCompactionWaitsForCodeThatWaits(t *testing.T) {
+	holds(t, "W2", program{
+		{"setup", "compaction client"},
+		{"reply", "tool_use +big: code a pay"},
+		{"body 1", "append user"},
 		{"main", "all"},
 	})
 }
