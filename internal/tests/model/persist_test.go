@@ -60,6 +60,7 @@ func (w *world) crash(_ *moment, _ []string) {
 	if k == nil {
 		return
 	}
+	_, w.late = k.tools["late"] // what was added later is forgotten
 	r, err := w.resume(k.data)
 	if err != nil {
 		w.flunk("crash/refused", "%v", err)
