@@ -172,7 +172,7 @@ func read(params []anthropic.BetaMessageParam) []message {
 func (q *request) breach() (kind, detail string) {
 	if err := toolrunnertest.CheckRequest(q.body); err != nil {
 		rule := toolrunnertest.Breaches(err)[0]
-		return "request/" + rule.Rule, rule.String()
+		return "request/" + string(rule.Rule), rule.String()
 	}
 	for _, rule := range []struct {
 		kind  string
