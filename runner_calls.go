@@ -276,9 +276,6 @@ func fitted(tool *registered, input []byte, validate Validation) ([]byte, *schem
 	return input, read, err
 }
 
-// errTakenOver says that the caller's code has taken over, and the calls are gone.
-var errTakenOver = errors.New("the turn was taken over")
-
 // ask has each call that can run decided on before any of them does.
 func (r *Runner) ask(ctx context.Context, calls []*machine.Call) error {
 	for _, call := range calls {
@@ -319,8 +316,8 @@ func (r *Runner) askOne(ctx context.Context, approver Approver, call *machine.Ca
 		return noDecision(call, err)
 	}
 	r.mu.Lock()
-	_, decided := call.Input()
-	open := r.machine.Runnable(call) && !decided // otherwise somebody was faster, or has taken over
+	call = r.machine.Same(call)                                          // the approver may have taken over
+	open := call != nil && r.machine.Runnable(call) && !call.IsDecided() // otherwise somebody was faster
 	r.mu.Unlock()
 	if !open {
 		return nil

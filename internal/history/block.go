@@ -188,6 +188,21 @@ func appendChange(changes []Change, raw []byte) []Change {
 	return append(changes, c)
 }
 
+// EachToolChange calls visit with the blocks that a compaction block stands for.
+func (b *Block) EachToolChange(visit func(Block)) {
+	_ = wire.Members(b.Raw, func(key, value []byte) error { // it was read before
+		if string(key) != "tool_changes" || len(value) == 0 || value[0] != '[' {
+			return nil
+		}
+		return wire.Elements(value, func(raw []byte) error {
+			if change, err := ParseBlock(raw); err == nil {
+				visit(change)
+			}
+			return nil
+		})
+	})
+}
+
 // compactedChanges returns the changes that a compaction block stands for.
 func compactedChanges(raw []byte) []Change {
 	var changes []Change

@@ -204,7 +204,7 @@ func assistantMessage(encoded Message, blocks []Block) (Draft, bool) {
 		case b.Kind == TypeCompaction:
 			m.Changes = append(m.Changes, b.Changes...)
 		case b.Kind == TypeFallback:
-			m.Calls = nil // calls before it belong to an attempt that is over
+			m.Calls, m.FromCode = nil, false // calls before it belong to an attempt that is over
 		case b.Kind == TypeToolUse:
 			use := b.Use()
 			m.Uses = append(m.Uses, use.ID)

@@ -65,6 +65,9 @@ func (c *Call) Input() (input []byte, decided bool) {
 	return bytes.Clone(c.use.Written()), c.decided
 }
 
+// IsDecided reports whether a decision has been made on the call.
+func (c *Call) IsDecided() bool { return c.decided }
+
 // Decision returns the decision on the call: the zero value before it was made.
 func (c *Call) Decision() Decision { return c.decision }
 
@@ -107,6 +110,18 @@ func (m *Machine) ID() string { return m.id }
 // code may have taken over since the call was looked up.
 func (m *Machine) Owns(call *Call) bool {
 	return slices.Contains(m.s.open, call) || slices.Contains(m.streaming, call)
+}
+
+// Same returns the open call that is the same as call: itself, or the one that a
+// takeover has brought back. It returns nil if there is none.
+func (m *Machine) Same(call *Call) *Call {
+	if m.Owns(call) {
+		return call
+	}
+	if open := m.s.openCall(call.use.ID); open != nil && open.isFor(call.use) {
+		return open
+	}
+	return nil
 }
 
 // IsOpen reports whether the call is one of the open turn.

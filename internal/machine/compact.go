@@ -108,8 +108,13 @@ func (m *Machine) Summarized(r *history.Reply) error {
 			s.compaction.floor = s.compaction.context
 			return
 		}
+		system := s.history.PopSystem() // the model has not answered them
 		m.tools.restate(s.history.Messages, nil)
 		s.shorten(history.Draft{Message: summary}, m.tools)
+		for _, draft := range system {
+			s.history.Push(draft)
+		}
+		s.mark()
 	})
 	return err
 }

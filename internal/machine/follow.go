@@ -105,15 +105,7 @@ func (s *state) arrange() (now, later []history.Draft) {
 func (s *state) flush() {
 	s.prune()
 	now, later := s.arrange()
-	if len(now) > 0 && now[0].Role == history.RoleUser {
-		system := s.history.PopSystem()
-		at := slices.IndexFunc(now, func(d history.Draft) bool { return d.Role != history.RoleUser })
-		if at < 0 {
-			at = len(now)
-		}
-		now = slices.Concat(now[:at], system, now[at:])
-	}
-	for _, draft := range now {
+	for _, draft := range behindUsers(&s.history, now) {
 		s.history.Push(draft)
 	}
 	s.needsReply = true
@@ -121,4 +113,18 @@ func (s *state) flush() {
 	for _, draft := range later {
 		s.queue.Push(draft)
 	}
+}
+
+// behindUsers returns drafts as they follow in a history. Those of the user that come
+// first go before system messages at its end, which are taken out of it: the model has
+// not answered them, and they have to stay at the end or before an assistant message.
+func behindUsers(h *history.History, drafts []history.Draft) []history.Draft {
+	users := slices.IndexFunc(drafts, func(d history.Draft) bool { return d.Role != history.RoleUser })
+	if users < 0 {
+		users = len(drafts)
+	}
+	if users == 0 {
+		return drafts
+	}
+	return slices.Concat(drafts[:users], h.PopSystem(), drafts[users:])
 }

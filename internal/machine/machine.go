@@ -163,7 +163,13 @@ func (m *Machine) Next(l StepLimits) Step {
 
 // unsettled reports whether Settle has something to do.
 func (m *Machine) unsettled() bool {
-	return !m.held() && (m.answering() || m.flushable()) || m.s.needsReply && m.s.standing == finalized
+	return !m.held() && (m.answering() || m.codeWaits() || m.flushable()) || m.s.needsReply && m.s.standing == finalized
+}
+
+// codeWaits reports whether a follow-up waits for code at the server that waits for
+// results of its calls, in a turn that has ended: those results go out first.
+func (m *Machine) codeWaits() bool {
+	return m.s.rule.Code && !m.s.needsReply && len(m.s.queue.Drafts) > 0
 }
 
 // Settle puts the results of the open turn into the history, and then the
@@ -179,6 +185,10 @@ func (m *Machine) Settle(countFailed bool, now time.Time) {
 				if countFailed {
 					s.countFailed()
 				}
+				s.needsReply = true
+				s.close()
+			}
+			if m.codeWaits() {
 				s.needsReply = true
 				s.close()
 			}
@@ -390,6 +400,7 @@ func (m *Machine) Received(r *history.Reply, forced any) {
 		if !r.Blank {
 			s.history.Push(r.Message)
 		}
+		s.rule = endedBy(s.rule, &s.history)
 		s.discarded = nil
 		if s.rule.After == history.RunCalls {
 			s.countCalls(r.Message.Calls)
@@ -398,11 +409,7 @@ func (m *Machine) Received(r *history.Reply, forced any) {
 			s.reopen(s.open, unrun, s.rule.Unrun, s.iteration)
 		}
 		s.discard(without(streaming, s.open))
-		for id, block := range r.Failed {
-			if call := s.openCall(id); call != nil {
-				call.fail(block)
-			}
-		}
+		s.failBroken(r)
 		s.needsReply = s.rule.After == history.ResumeRun
 		if s.answerable() {
 			s.forced = forced
@@ -412,19 +419,42 @@ func (m *Machine) Received(r *history.Reply, forced any) {
 
 func ruleFor(reason string) history.Rule { return history.RuleFor(anthropic.BetaStopReason(reason)) }
 
+// failBroken has calls fail that cannot run as they are in a reply: also should they
+// come back by a takeover. A reply that was cut off or refused has cut its last call.
+func (s *state) failBroken(r *history.Reply) {
+	for id, block := range r.Failed {
+		if call := s.openCall(id); call != nil {
+			call.fail(block)
+		}
+	}
+	if s.rule.After != history.EndRun || s.rule.Outcome == history.OutcomeCompleted || len(s.open) == 0 {
+		return
+	}
+	blocks, _ := r.Message.Blocks() // they were read before
+	last := s.open[len(s.open)-1]
+	if len(blocks) > 0 && blocks[len(blocks)-1].Kind == history.TypeToolUse && last.isFor(blocks[len(blocks)-1].Use()) {
+		last.fail(history.ResultBlock(last.use, s.rule.Unrun, true))
+	}
+}
+
+// endedBy returns the rule, or one that ends the run if the history ends in a reply that
+// stopped for calls and has none of ours, but the use of a server tool.
+func endedBy(rule history.Rule, h *history.History) history.Rule {
+	last := h.LastReply()
+	if rule.After == history.RunCalls && len(h.Open) == 0 && last != nil && last.Hanging {
+		rule.After = history.EndRun
+	}
+	return rule
+}
+
 // ruleOf returns what follows a reply. After calls beside the work of a server tool,
-// results follow and nothing else: the API goes on with that work first. A reply
-// that stops for calls and has none of ours ends the run.
+// results follow and nothing else: the API goes on with that work first.
 func ruleOf(r *history.Reply) history.Rule {
 	rule := ruleFor(r.StopReason)
-	if rule.After != history.RunCalls {
-		return rule
+	rule.Code = r.Message.FromCode && len(r.Message.Calls) > 0
+	if rule.After == history.RunCalls && len(r.Message.Calls) > 0 {
+		rule.Code = rule.Code || r.Message.Hanging
 	}
-	if len(r.Message.Calls) == 0 && r.Message.Hanging {
-		rule.After = history.EndRun
-		return rule
-	}
-	rule.Code = r.Message.FromCode || r.Message.Hanging
 	return rule
 }
 
@@ -461,10 +491,12 @@ func (m *Machine) Failed() {
 func (m *Machine) View() []history.Message {
 	s := m.s // pushing to the copy leaves the original as it is
 	s.history = s.history.Fork()
-	if m.begun() && !m.held() {
+	closed := m.begun() && !m.held()
+	if closed {
 		s.close()
 	}
-	if len(s.open) == 0 && m.exchange.kind == End && m.flushable() {
+	if (closed || !m.answering()) && m.exchange.kind == End && m.flushable() {
+		s.close()
 		s.flush()
 	}
 	return s.history.Messages

@@ -186,20 +186,27 @@ type toolChange struct {
 // changesOf returns the blocks of system messages that change the tools.
 func changesOf(messages []history.Message) []toolChange {
 	var all []toolChange
+	add := func(b history.Block) {
+		if b.Kind != history.TypeToolAddition && b.Kind != history.TypeToolRemoval {
+			return
+		}
+		change := toolChange{Block: b}
+		if len(b.Changes) > 0 {
+			change.name = b.Changes[0].Name
+		}
+		all = append(all, change)
+	}
 	for i := range messages {
-		if messages[i].Role != history.RoleSystem {
-			continue
+		if messages[i].Role == history.RoleUser || messages[i].Role == history.RoleAssistant && i > 0 {
+			continue // a compaction comes first
 		}
 		blocks, _ := messages[i].Blocks() // they were read before
 		for _, b := range blocks {
-			if b.Kind != history.TypeToolAddition && b.Kind != history.TypeToolRemoval {
+			if b.Kind == history.TypeCompaction {
+				b.EachToolChange(add)
 				continue
 			}
-			change := toolChange{Block: b}
-			if len(b.Changes) > 0 {
-				change.name = b.Changes[0].Name
-			}
-			all = append(all, change)
+			add(b)
 		}
 	}
 	return all
