@@ -16,6 +16,7 @@ import (
 
 	"github.com/toolrunner/toolrunner/internal/history"
 	"github.com/toolrunner/toolrunner/internal/machine"
+	"github.com/toolrunner/toolrunner/internal/request"
 )
 
 // Runner is a conversation in which the model's calls are answered. It goes on
@@ -35,8 +36,9 @@ type Runner struct {
 
 	messages *anthropic.BetaMessageService
 	log      recorder
-	logged   int          // messages of the history that were in a record
-	system   systemPrompt // as it was sent last
+	logged   int                  // messages of the history that were in a record
+	system   request.System       // as it was sent last
+	tools    []request.Definition // go out with each request
 
 	checkpoint  Checkpoint
 	snapshotKey func() []byte  // a function, so that no printing shows it
@@ -77,6 +79,7 @@ func New(messages *anthropic.BetaMessageService, tools []anthropic.BetaTool, par
 	if r.machine, err = machine.New(cmp.Or(params.ConversationID, rand.Text()), set, drafts); err != nil {
 		return nil, publicError(err)
 	}
+	r.tools = definitionsOf(r.machine.FirstTools())
 	return r, nil
 }
 
