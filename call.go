@@ -16,6 +16,7 @@ import (
 
 	"github.com/toolrunner/toolrunner/internal/dispatch"
 	"github.com/toolrunner/toolrunner/internal/history"
+	"github.com/toolrunner/toolrunner/internal/request"
 	"github.com/toolrunner/toolrunner/internal/schema"
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
@@ -294,7 +295,7 @@ func (r *Result) appendBlock(dst []byte, use history.Use) ([]byte, error) {
 	if r.IsError {
 		dst = append(dst, `,"is_error":true`...)
 	}
-	if !isZeroCacheControl(r.CacheControl) {
+	if request.HasCacheControl(r.CacheControl) {
 		control, err := history.EncodeJSON(r.CacheControl)
 		if err != nil {
 			return nil, err
@@ -311,7 +312,7 @@ func appendContent(dst []byte, c anthropic.BetaToolResultBlockParamContentUnion)
 			if t.Text == "" {
 				return dst, nil
 			}
-			if len(t.Citations) == 0 && isZeroCacheControl(t.CacheControl) && (t.Type == "" || t.Type == "text") {
+			if len(t.Citations) == 0 && !request.HasCacheControl(t.CacheControl) && (t.Type == "" || t.Type == "text") {
 				return history.AppendText(dst, t.Text), nil
 			}
 		}
@@ -327,9 +328,4 @@ func appendContent(dst []byte, c anthropic.BetaToolResultBlockParamContentUnion)
 		return nil, fmt.Errorf("a content block is not valid JSON: %.100q", block)
 	}
 	return append(dst, block...), nil
-}
-
-func isZeroCacheControl(c anthropic.BetaCacheControlEphemeralParam) bool {
-	_, raw := c.Overrides()
-	return !raw && c.TTL == "" && c.Type == "" && len(c.ExtraFields()) == 0
 }

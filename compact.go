@@ -1,15 +1,11 @@
 package toolrunner
 
 import (
-	"encoding/json"
-	"fmt"
-	"slices"
-	"strings"
-
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
 	"github.com/toolrunner/toolrunner/internal/history"
 	"github.com/toolrunner/toolrunner/internal/machine"
+	"github.com/toolrunner/toolrunner/internal/request"
 )
 
 // AutoCompact shortens the history once it has grown to a number of tokens. The
@@ -46,85 +42,19 @@ type ClientCompaction struct {
 	MaxTokens int64
 }
 
-const (
-	defaultSummaryTokens = 4096
-	defaultSummaryPrompt = "Summarize the conversation so far, so that someone who knows only the summary can go on with it: the task, what was decided and found out, what the tools returned that is still needed (names, numbers and ids exactly), and what is left to do. Write only the summary. Do not call tools."
-)
+const defaultSummaryPrompt = "Summarize the conversation so far, so that someone who knows only the summary can go on with it: the task, what was decided and found out, what the tools returned that is still needed (names, numbers and ids exactly), and what is left to do. Write only the summary. Do not call tools."
 
 // inside returns what the machine has to know.
 func (a *AutoCompact) inside() machine.AutoCompact {
 	return machine.AutoCompact{Threshold: a.Threshold, Summarize: a.Client != nil}
 }
 
-// configOr returns the config, or one that asks for a summary in place of none.
-func configOr(config anthropic.BetaCompactionConfigUnionParam) anthropic.BetaCompactionConfigUnionParam {
-	if _, raw := config.Overrides(); config.OfSummarize == nil && !raw {
-		return anthropic.BetaCompactionConfigUnionParam{OfSummarize: &anthropic.BetaSummarizeCompactionParam{}}
+// summarizer returns what the request of a summary has in place of the parameters'.
+func (a *AutoCompact) summarizer() request.Summarizer {
+	if a.Client == nil {
+		return request.Summarizer{}
 	}
-	return config
-}
-
-// encodedConfig returns the config as a snapshot holds it.
-func encodedConfig(config anthropic.BetaCompactionConfigUnionParam) ([]byte, error) {
-	data, err := history.EncodeJSON(configOr(config))
-	if err != nil {
-		return nil, fmt.Errorf("the config of the compaction cannot be encoded: %w", err)
-	}
-	return data, nil
-}
-
-// checkCompactable reports parameters beside which the API cannot compact on
-// demand: it would take the compaction, and refuse the next request.
-func checkCompactable(p *anthropic.BetaMessageNewParams) error {
-	data, err := history.EncodeJSON(p.ContextManagement)
-	if err != nil {
-		return fmt.Errorf("Params.ContextManagement: %w", err)
-	}
-	var management struct{ Edits []struct{ Type string } }
-	if err := json.Unmarshal(data, &management); err != nil {
-		return fmt.Errorf("Params.ContextManagement: %w", err)
-	}
-	for _, edit := range management.Edits {
-		if strings.HasPrefix(edit.Type, "compact_") {
-			return fmt.Errorf("Params.ContextManagement has the edit %q, beside which the API does not compact on demand; use one of the two", edit.Type)
-		}
-	}
-	return nil
-}
-
-// compactParams returns p for a request that compacts: without what shapes a
-// reply, which the API refuses there.
-func compactParams(p anthropic.BetaMessageNewParams) anthropic.BetaMessageNewParams {
-	p.ContextManagement = anthropic.BetaContextManagementConfigParam{}
-	p.StopSequences = nil
-	p.OutputFormat = anthropic.BetaJSONOutputFormatParam{} //nolint:staticcheck // callers may still set it
-	p.OutputConfig.Format = anthropic.BetaJSONOutputFormatParam{}
-	if p.ToolChoice.OfAny != nil || p.ToolChoice.OfTool != nil {
-		p.ToolChoice = anthropic.BetaToolChoiceUnionParam{}
-	}
-	p.Fallbacks.OfBetaFallbackArray = slices.Clone(p.Fallbacks.OfBetaFallbackArray)
-	for i := range p.Fallbacks.OfBetaFallbackArray {
-		p.Fallbacks.OfBetaFallbackArray[i].OutputConfig.Format = anthropic.BetaJSONOutputFormatParam{}
-	}
-	return p
-}
-
-// summaryParams returns p for the request of a summary by the runner.
-func (c *ClientCompaction) summaryParams(p anthropic.BetaMessageNewParams, hasTools bool) anthropic.BetaMessageNewParams {
-	p = compactParams(p)
-	if c.Model != "" {
-		p.Model = c.Model
-	}
-	p.MaxTokens = c.MaxTokens
-	if p.MaxTokens == 0 {
-		p.MaxTokens = defaultSummaryTokens
-	}
-	p.Thinking = anthropic.BetaThinkingConfigParamUnion{}
-	p.ToolChoice = anthropic.BetaToolChoiceUnionParam{}
-	if hasTools { // the history holds calls, which the API only takes beside tools
-		p.ToolChoice.OfNone = &anthropic.BetaToolChoiceNoneParam{}
-	}
-	return p
+	return request.Summarizer{Model: a.Client.Model, MaxTokens: a.Client.MaxTokens}
 }
 
 // prompt returns the message that asks for the summary.

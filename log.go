@@ -14,6 +14,7 @@ import (
 	"github.com/toolrunner/toolrunner/internal/dispatch"
 	"github.com/toolrunner/toolrunner/internal/history"
 	"github.com/toolrunner/toolrunner/internal/machine"
+	"github.com/toolrunner/toolrunner/internal/request"
 	"github.com/toolrunner/toolrunner/internal/schema"
 )
 
@@ -91,23 +92,23 @@ func (l recorder) errorText(ctx context.Context, err error) string {
 }
 
 // hide takes note of what a request holds that no record may.
-func (l recorder) hide(ctx context.Context, r *request) {
+func (l recorder) hide(ctx context.Context, r *request.Request) {
 	if !l.Enabled(ctx, slog.LevelError) {
 		return
 	}
-	r.secret = l.secrets.addHeader
-	for i := range r.params.MCPServers {
-		l.secrets.add(r.params.MCPServers[i].AuthorizationToken.Value)
+	r.OnHeader = l.secrets.addHeader
+	for i := range r.Params.MCPServers {
+		l.secrets.add(r.Params.MCPServers[i].AuthorizationToken.Value)
 	}
 }
 
-func (l recorder) request(ctx context.Context, iteration int, r *request, streaming bool, fresh []history.Message) {
+func (l recorder) request(ctx context.Context, iteration int, r *request.Request, streaming bool, fresh []history.Message) {
 	if !l.Enabled(ctx, slog.LevelInfo) {
 		return
 	}
 	l.LogAttrs(ctx, slog.LevelInfo, "request",
-		slog.Int("iteration", iteration), slog.String("model", r.params.Model), slog.Int("messages", r.messages),
-		slog.Int64("bytes", r.rest.Size()), slog.Bool("streaming", streaming))
+		slog.Int("iteration", iteration), slog.String("model", r.Params.Model), slog.Int("messages", r.Messages()),
+		slog.Int64("bytes", r.Size()), slog.Bool("streaming", streaming))
 	if !l.Enabled(ctx, slog.LevelDebug) {
 		return
 	}

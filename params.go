@@ -2,19 +2,15 @@ package toolrunner
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"reflect"
-	"slices"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/option"
 
-	"github.com/toolrunner/toolrunner/internal/history"
-	"github.com/toolrunner/toolrunner/internal/machine"
-	"github.com/toolrunner/toolrunner/internal/wire"
+	"github.com/toolrunner/toolrunner/internal/request"
 )
 
 // Params is what a runner is to do. The runner reads it at each request, except
@@ -165,7 +161,7 @@ func (p *Params) validate() error {
 		return err
 	}
 	if p.AutoCompact.Threshold > 0 && p.AutoCompact.Client == nil {
-		return checkCompactable(&p.BetaMessageNewParams)
+		return request.CheckCompactable(&p.BetaMessageNewParams)
 	}
 	return nil
 }
@@ -177,28 +173,6 @@ func (p *Params) current() error {
 		return errors.New("Params.Messages was set after New; the runner owns the history, so add to it with AppendMessages")
 	}
 	return p.validate()
-}
-
-// breakpoints counts the cache_control of the parameters but for the system prompt,
-// and of the runner's own tools that are sent beside them.
-func (p *Params) breakpoints(own []*machine.Tool) int {
-	n := 0
-	if !isZeroCacheControl(p.CacheControl) {
-		n++
-	}
-	given := make(map[string]bool)
-	for _, tool := range p.Tools {
-		if definition, err := encodeTool(tool); err == nil {
-			n += history.CountBreakpoints(definition)
-			given[wire.StringMember(definition, "name")] = true
-		}
-	}
-	for _, tool := range own {
-		if !given[tool.Name] {
-			n += tool.Breakpoints
-		}
-	}
-	return n
 }
 
 // forced returns the tool choice that forces a call, or nil.
@@ -221,63 +195,4 @@ func (p *Params) parseOutput(message *anthropic.BetaMessage) error {
 		}
 	}
 	return nil
-}
-
-// withoutDestination returns the format with its schema as JSON: with a pointer
-// to a struct, the SDK would parse each reply into it, the ones with calls too.
-func withoutDestination(f anthropic.BetaJSONOutputFormatParam) (anthropic.BetaJSONOutputFormatParam, error) {
-	if reflect.ValueOf(f.Schema).Kind() != reflect.Pointer {
-		return f, nil
-	}
-	data, err := encodeFormat(f)
-	if err != nil {
-		return f, err
-	}
-	err = wire.Members(data, func(key, value []byte) error {
-		if string(key) == "schema" {
-			f.Schema = json.RawMessage(value)
-		}
-		return nil
-	})
-	return f, err
-}
-
-// encodeFormat is MarshalJSON, which derives the schema, without its panics: it
-// has no end for a type that contains itself.
-func encodeFormat(f anthropic.BetaJSONOutputFormatParam) (data []byte, err error) {
-	defer func() {
-		if value := recover(); value != nil {
-			err = fmt.Errorf("%T has no schema: %v", f.Schema, value)
-		}
-	}()
-	if containsItself(reflect.TypeOf(f.Schema), nil) {
-		return nil, fmt.Errorf("%T contains itself, which a schema for output cannot", f.Schema)
-	}
-	return f.MarshalJSON()
-}
-
-// containsItself reports whether JSON of a type may hold JSON of the same type.
-// outer are the types around it.
-func containsItself(t reflect.Type, outer []reflect.Type) bool {
-	if slices.Contains(outer, t) {
-		return true
-	}
-	outer = append(slices.Clip(outer), t)
-	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
-		return containsItself(t.Elem(), outer)
-	case reflect.Struct:
-	default:
-		return false
-	}
-	if _, own := reflect.PointerTo(t).MethodByName("JSONSchema"); own {
-		return false
-	}
-	for i := range t.NumField() {
-		field := t.Field(i)
-		if (field.IsExported() || field.Anonymous) && field.Tag.Get("json") != "-" && containsItself(field.Type, outer) {
-			return true
-		}
-	}
-	return false
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/toolrunner/toolrunner/internal/history"
 	"github.com/toolrunner/toolrunner/internal/machine"
+	"github.com/toolrunner/toolrunner/internal/request"
 	"github.com/toolrunner/toolrunner/internal/stream"
 )
 
@@ -90,7 +91,7 @@ func (r *Runner) record(ctx context.Context, t *Turn, raw []byte) error {
 	if err != nil {
 		return err
 	}
-	r.log.reply(ctx, t.iteration, reply, time.Since(t.began), t.request.response)
+	r.log.reply(ctx, t.iteration, reply, time.Since(t.began), t.request.Response())
 	switch {
 	case t.kind == machine.Send:
 		r.parse(history.RuleFor(anthropic.BetaStopReason(reply.StopReason)))
@@ -101,25 +102,24 @@ func (r *Runner) record(ctx context.Context, t *Turn, raw []byte) error {
 }
 
 // prepare puts the next request together.
-func (r *Runner) prepare(ctx context.Context, s machine.Step, turn *Turn, streaming bool) (*request, error) {
+func (r *Runner) prepare(ctx context.Context, s machine.Step, turn *Turn, streaming bool) (*request.Request, error) {
 	dropped := r.dropBreakpoints()
+	in := request.Input{Kind: requestKind(s.Kind), Definitions: r.tools, System: &r.system}
 	r.mu.Lock()
-	state := requestState{
-		system: &r.system, tools: r.machine.FirstTools(), messages: r.machine.Messages(), container: r.machine.Container(), step: s,
-	}
+	in.Messages, in.Container = r.machine.Messages(), r.machine.Container()
 	if forced := r.machine.Forced(); forced != nil {
-		state.dropChoice = forced == r.Params.forced() && !r.Params.KeepToolChoice
+		in.DropToolChoice = forced == r.Params.forced() && !r.Params.KeepToolChoice
 	}
 	turn.iteration = r.machine.Iteration()
-	sent := len(state.messages)
+	sent := len(in.Messages)
 	if s.Kind == machine.Summarize {
-		state.messages = r.machine.WithPrompt(r.Params.AutoCompact.Client.prompt())
+		in.Messages = r.machine.WithPrompt(r.Params.AutoCompact.Client.prompt())
 	}
 	r.mu.Unlock()
 	if s.Kind == machine.Send {
 		turn.iteration++
 	}
-	req, err := newRequest(&r.Params, state)
+	req, err := r.Params.request(in, s)
 	if err != nil {
 		return nil, err
 	}
@@ -127,10 +127,10 @@ func (r *Runner) prepare(ctx context.Context, s machine.Step, turn *Turn, stream
 	if dropped > 0 {
 		r.log.dropped(ctx, dropped)
 	}
-	req.attempt = func(before *http.Response) { r.log.attempt(ctx, turn.iteration, req.attempts, before) }
+	req.OnRetry = func(before *http.Response) { r.log.attempt(ctx, turn.iteration, req.Attempts(), before) }
 	r.log.hide(ctx, req)
-	fresh := state.messages[min(r.logged, len(state.messages)):]
-	req.begin = func() { r.log.request(ctx, turn.iteration, req, streaming, fresh) }
+	fresh := in.Messages[min(r.logged, len(in.Messages)):]
+	req.OnBegin = func() { r.log.request(ctx, turn.iteration, req, streaming, fresh) }
 	r.logged = sent
 	return req, nil
 }
@@ -138,14 +138,14 @@ func (r *Runner) prepare(ctx context.Context, s machine.Step, turn *Turn, stream
 // dropBreakpoints takes the oldest cache_control out of the history that are too many
 // beside those of the parameters, and returns how many.
 func (r *Runner) dropBreakpoints() int {
-	_ = r.system.set(r.Params.System) // newRequest has the error
+	_ = r.system.Set(r.Params.System) // prepare has the error
 	r.mu.Lock()
-	breakpoints, tools := r.machine.Breakpoints(), r.machine.FirstTools()
+	breakpoints := r.machine.Breakpoints()
 	r.mu.Unlock()
 	if breakpoints == 0 {
 		return 0
 	}
-	fixed := r.system.breakpoints + r.Params.breakpoints(tools)
+	fixed := request.Breakpoints(&r.Params.BetaMessageNewParams, &r.system, r.tools)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.machine.DropBreakpoints(fixed + breakpoints - maxBreakpoints)
@@ -167,7 +167,7 @@ func (r *Runner) request(ctx context.Context, turn *Turn, s machine.Step, stream
 	switch {
 	case err == nil:
 		return turn.record(raw)
-	case req.attempts == 0 && r.isTooLong(req): // for the SDK to wait for it in one piece
+	case req.Attempts() == 0 && r.isTooLong(req): // for the SDK to wait for it in one piece
 		if err = r.requestStream(ctx, req, turn); err == nil {
 			err = turn.finish()
 		}
@@ -177,16 +177,16 @@ func (r *Runner) request(ctx context.Context, turn *Turn, s machine.Step, stream
 
 // isTooLong reports whether the SDK refuses to send a request without streaming, as
 // its reply may be that long.
-func (r *Runner) isTooLong(req *request) bool {
+func (r *Runner) isTooLong(req *request.Request) bool {
 	options := slices.Concat(r.service(req).Options, r.Params.RequestOptions)
-	_, err := anthropic.CalculateNonStreamingTimeout(int(req.params.MaxTokens), req.params.Model, options)
+	_, err := anthropic.CalculateNonStreamingTimeout(int(req.Params.MaxTokens), req.Params.Model, options)
 	return err != nil
 }
 
 // service returns the caller's service, for one request.
-func (r *Runner) service(req *request) *anthropic.BetaMessageService {
+func (r *Runner) service(req *request.Request) *anthropic.BetaMessageService {
 	service := *r.messages
-	service.Options = slices.Concat([]option.RequestOption{req.option()}, service.Options)
+	service.Options = slices.Concat([]option.RequestOption{req.Option()}, service.Options)
 	return &service
 }
 
@@ -215,7 +215,7 @@ func (r *Runner) takeSummary(ctx context.Context, turn *Turn) error {
 	}
 	r.mu.Unlock()
 	if reply != nil {
-		r.log.reply(ctx, turn.iteration, reply, time.Since(turn.began), turn.request.response)
+		r.log.reply(ctx, turn.iteration, reply, time.Since(turn.began), turn.request.Response())
 	}
 	switch {
 	case errors.Is(err, machine.ErrNoSummary):
@@ -229,30 +229,30 @@ func (r *Runner) takeSummary(ctx context.Context, turn *Turn) error {
 
 // read reads the reply to a request. It may be an error that came as a success. The
 // lock is held.
-func (r *Runner) read(req *request, raw []byte) (*history.Reply, error) {
+func (r *Runner) read(req *request.Request, raw []byte) (*history.Reply, error) {
 	reply, err := history.ReadReply(raw, r.machine.Taken)
 	if err != nil && stream.IsAPIError(raw) {
-		return nil, stream.APIError(req.response, raw)
+		return nil, stream.APIError(req.Response(), raw)
 	}
 	return reply, publicError(err)
 }
 
 // requestPlain sends the request and returns the reply.
-func (r *Runner) requestPlain(ctx context.Context, req *request) ([]byte, error) {
+func (r *Runner) requestPlain(ctx context.Context, req *request.Request) ([]byte, error) {
 	var raw []byte
 	options := append(slices.Clip(r.Params.RequestOptions), option.WithResponseBodyInto(&raw))
-	if _, err := r.service(req).New(ctx, req.params, options...); err != nil {
-		return nil, req.describe(err)
+	if _, err := r.service(req).New(ctx, req.Params, options...); err != nil {
+		return nil, req.Describe(err)
 	}
 	return raw, nil
 }
 
 // requestStream sends the request and reads the stream up to its first event.
-func (r *Runner) requestStream(ctx context.Context, req *request, turn *Turn) error {
+func (r *Runner) requestStream(ctx context.Context, req *request.Request, turn *Turn) error {
 	var response *http.Response
 	options := append(slices.Clip(r.Params.RequestOptions), option.WithResponseBodyInto(&response))
-	if err := r.service(req).NewStreaming(ctx, req.params, options...).Err(); err != nil {
-		return req.describe(err)
+	if err := r.service(req).NewStreaming(ctx, req.Params, options...).Err(); err != nil {
+		return req.Describe(err)
 	}
 	turn.stream = stream.NewReader(response)
 	first, err := turn.next()

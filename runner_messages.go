@@ -6,6 +6,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
 	"github.com/toolrunner/toolrunner/internal/history"
+	"github.com/toolrunner/toolrunner/internal/request"
 )
 
 // Messages returns the history, the last reply included once it is complete, as
@@ -106,10 +107,10 @@ func (r *Runner) known(turn *Turn) map[string][]byte {
 // Params.ContextManagement has an edit that compacts, beside which the API does
 // not compact on demand.
 func (r *Runner) CompactBeforeNextTurn(config anthropic.BetaCompactionConfigUnionParam) error {
-	if err := checkCompactable(&r.Params.BetaMessageNewParams); err != nil {
+	if err := request.CheckCompactable(&r.Params.BetaMessageNewParams); err != nil {
 		return fmt.Errorf("toolrunner: %w", err)
 	}
-	encoded, err := encodedConfig(config)
+	encoded, err := request.EncodeConfig(config)
 	if err != nil {
 		return prefixed(err)
 	}
@@ -187,7 +188,7 @@ func (r *Runner) AddToolParams(tools ...anthropic.BetaToolUnionParam) error {
 	definitions := make([][]byte, len(tools))
 	for i, tool := range tools {
 		var err error
-		if definitions[i], err = encodeTool(tool); err != nil {
+		if definitions[i], err = request.EncodeTool(tool); err != nil {
 			return fmt.Errorf("toolrunner: tools[%d]: %w", i, err)
 		}
 	}

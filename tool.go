@@ -11,9 +11,8 @@ import (
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
-	"github.com/toolrunner/toolrunner/internal/history"
+	"github.com/toolrunner/toolrunner/internal/request"
 	"github.com/toolrunner/toolrunner/internal/schema"
-	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
 // A call reaches a tool's handler; its result leaves it.
@@ -337,19 +336,5 @@ func encodeDefinition(d anthropic.BetaToolParam, known *schema.Input) ([]byte, e
 		}
 		d.InputSchema = input.Param()
 	}
-	return encodeTool(d)
-}
-
-func encodeTool(tool json.Marshaler) ([]byte, error) {
-	data, err := history.EncodeJSON(tool)
-	if err != nil {
-		return nil, fmt.Errorf("the definition cannot be encoded: %w", err)
-	}
-	if string(data) == "null" {
-		return nil, errors.New("the definition is a union of which no field is set; set one, such as OfTool")
-	}
-	if err := wire.Members(data, func(_, _ []byte) error { return nil }); err != nil {
-		return nil, fmt.Errorf("the definition is not a JSON object: %w", err)
-	}
-	return data, nil
+	return request.EncodeTool(d)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/toolrunner/toolrunner/internal/history"
 	"github.com/toolrunner/toolrunner/internal/machine"
+	"github.com/toolrunner/toolrunner/internal/request"
 	"github.com/toolrunner/toolrunner/internal/stream"
 )
 
@@ -32,7 +33,7 @@ type Turn struct {
 
 	runner    *Runner
 	kind      machine.StepKind // what the request asked for
-	request   *request
+	request   *request.Request
 	forced    any // the tool choice that forced a call when the request went out
 	iteration int
 	began     time.Time

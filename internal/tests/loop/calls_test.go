@@ -327,3 +327,20 @@ func TestCallWithoutANameDoesNotBlockTheConversation(t *testing.T) {
 		t.Error("the call without a name did not fail")
 	}
 }
+
+// A history that ends in calls begins with running them: a saved conversation goes on
+// (E106).
+func TestCallsAtTheEndOfTheFirstMessagesAreRun(t *testing.T) {
+	iteration := -1
+	work := runtest.Raw("work", func(_ context.Context, call *toolrunner.Call) (*toolrunner.Result, error) {
+		iteration = call.Iteration
+		return toolrunner.TextResult("ran"), nil
+	})
+	c := runtest.Start(t, runtest.Given(runtest.User("hi"), runtest.Calling("a", "work")), runtest.Tools(work), toolrunnertest.Text("done"))
+	c.Run(t)
+	if iteration != 0 {
+		t.Errorf("the call ran with iteration %d, want 0: no reply of this run made it", iteration)
+	}
+	c.WantRequest(t, 0, "user 'hi'", "assistant call(a)", "user result(a)")
+	c.WantHistory(t, "user 'hi'", "assistant call(a)", "user result(a)", "assistant 'done'")
+}

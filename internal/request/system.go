@@ -1,4 +1,4 @@
-package toolrunner
+package request
 
 import (
 	"bytes"
@@ -9,22 +9,20 @@ import (
 	"github.com/toolrunner/toolrunner/internal/history"
 )
 
-// The system prompt reaches this file with each request, and leaves it encoded: a
-// long one is encoded again only when it has changed.
-
-// systemPrompt is a system prompt as it was sent last.
-type systemPrompt struct {
+// System is the system prompt as it was sent last: a long one is encoded again only
+// when it has changed. The zero value holds none.
+type System struct {
 	blocks      []anthropic.BetaTextBlockParam
 	raw         []byte
 	breakpoints int
 }
 
-// set makes s the prompt that blocks are.
-func (s *systemPrompt) set(blocks []anthropic.BetaTextBlockParam) error {
+// Set makes s the prompt that blocks are.
+func (s *System) Set(blocks []anthropic.BetaTextBlockParam) error {
 	if s.raw != nil && slices.EqualFunc(s.blocks, blocks, sameText) {
 		return nil
 	}
-	*s = systemPrompt{}
+	*s = System{}
 	raws := make([][]byte, len(blocks))
 	for i := range blocks {
 		var err error

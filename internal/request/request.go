@@ -1,0 +1,188 @@
+// Package request makes the body of a request: the SDK encodes the parameters, and
+// system, tools, thinking and messages follow as bytes that are encoded already.
+package request
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/anthropics/anthropic-sdk-go/v2"
+	"github.com/anthropics/anthropic-sdk-go/v2/packages/param"
+
+	"github.com/toolrunner/toolrunner/internal/history"
+	"github.com/toolrunner/toolrunner/internal/wire"
+)
+
+// Kind says what a request asks for.
+type Kind uint8
+
+const (
+	// Turn asks for a reply to the history.
+	Turn Kind = iota
+	// Compaction asks the API to compact the history.
+	Compaction
+	// Summary asks the model for a summary of the history, which its last message
+	// asks for.
+	Summary
+)
+
+// Input is what a request is made of. Nothing in it is changed.
+type Input struct {
+	Kind           Kind
+	Params         anthropic.BetaMessageNewParams           // Messages, Thread and Compaction are empty
+	DropToolChoice bool                                     // leave a forced tool choice out
+	Compaction     anthropic.BetaCompactionConfigUnionParam // of a Compaction; zero: a summary
+	Summarizer     Summarizer                               // of a Summary
+
+	Definitions []Definition      // of the runner's tools; Params.Tools are sent in their place
+	Messages    []history.Message // at least one
+	Container   string            // of the last reply that had one
+	System      *System           // keeps the encoded system prompt from one request to the next
+}
+
+// Request is one request. Its fields may be set until it is sent.
+type Request struct {
+	// Params is what the SDK encodes.
+	Params anthropic.BetaMessageNewParams
+	// OnBegin, if not nil, is called once, before the first attempt.
+	OnBegin func()
+	// OnRetry, if not nil, is called before each attempt but the first, with the
+	// response to the one before, or nil.
+	OnRetry func(before *http.Response)
+	// OnHeader, if not nil, is called with the headers of each attempt.
+	OnHeader func(http.Header)
+
+	rest     wire.Body // what follows Params, up to the end of the object
+	messages int
+	attempts int
+	sent     *wire.Body     // by the last attempt
+	response *http.Response // to it
+}
+
+// New puts a request together. Its errors name the field of the parameters that
+// cannot be sent.
+func New(in Input) (*Request, error) {
+	r := &Request{Params: in.Params}
+	if in.DropToolChoice {
+		r.Params.ToolChoice = anthropic.BetaToolChoiceUnionParam{}
+	}
+	r.rest.Grow(2*len(in.Params.Tools) + 11)
+	if err := r.shape(&in); err != nil {
+		return nil, err
+	}
+	if err := r.appendSystem(in.System); err != nil {
+		return nil, fmt.Errorf("Params.System: %w", err)
+	}
+	r.Params.Tools = nil
+	r.adoptContainer(in.Container)
+	if err := r.fixFormats(); err != nil {
+		return nil, fmt.Errorf("the schema of the output format: %w", err)
+	}
+	if err := r.appendThinking(); err != nil {
+		return nil, fmt.Errorf("Params.Thinking: %w", err)
+	}
+	if err := r.appendTools(in.Params.Tools, in.Definitions); err != nil {
+		return nil, err
+	}
+	return r, r.appendMessages(in.Messages)
+}
+
+// Messages returns the number of messages in the body.
+func (r *Request) Messages() int { return r.messages }
+
+// Size returns the number of bytes in the body that the SDK does not encode.
+func (r *Request) Size() int64 { return r.rest.Size() }
+
+// Attempts returns how many times the request has been sent.
+func (r *Request) Attempts() int { return r.attempts }
+
+// Response returns the response to the last attempt, or nil.
+func (r *Request) Response() *http.Response { return r.response }
+
+// shape gives the request the parameters that its kind asks for.
+func (r *Request) shape(in *Input) error {
+	switch in.Kind {
+	case Compaction:
+		if err := CheckCompactable(&r.Params); err != nil {
+			return err
+		}
+		compact(&r.Params)
+		r.Params.Compaction = configOr(in.Compaction)
+	case Summary:
+		in.Summarizer.shape(&r.Params, len(in.Definitions)+len(in.Params.Tools) > 0)
+	default:
+	}
+	return nil
+}
+
+// adoptContainer runs the request where the last one ran, unless the caller chose a
+// container: server tools that are bound to one refuse to go on elsewhere.
+func (r *Request) adoptContainer(id string) {
+	c := &r.Params.Container
+	switch {
+	case id == "":
+	case c.OfContainers != nil:
+		if !c.OfContainers.ID.Valid() {
+			pinned := *c.OfContainers
+			pinned.ID = anthropic.String(id)
+			c.OfContainers = &pinned
+		}
+	case !c.OfString.Valid():
+		c.OfString = anthropic.String(id)
+	}
+}
+
+// appendSystem moves the system prompt from the parameters to what follows them.
+func (r *Request) appendSystem(s *System) error {
+	if r.Params.System == nil {
+		return nil
+	}
+	if err := s.Set(r.Params.System); err != nil {
+		return err
+	}
+	r.rest.Append([]byte(`,"system":`), s.raw)
+	r.Params.System = nil
+	return nil
+}
+
+// appendThinking moves the thinking from the parameters to what follows them, as
+// the SDK writes warnings about it to standard error.
+func (r *Request) appendThinking() error {
+	given := r.Params.Thinking
+	r.Params.Thinking = anthropic.BetaThinkingConfigParamUnion{}
+	if param.IsOmitted(given) {
+		return nil
+	}
+	thinking, err := history.EncodeJSON(given)
+	if err != nil {
+		return err
+	}
+	if string(thinking) != "null" {
+		r.rest.Append([]byte(`,"thinking":`), thinking)
+	}
+	return nil
+}
+
+func (r *Request) appendMessages(messages []history.Message) error {
+	r.messages = len(messages)
+	if len(messages) == 0 {
+		return errors.New("there are no messages; give Params.Messages to New, or call AppendMessages")
+	}
+	r.rest.Append([]byte(`,"messages":[`))
+	last := len(messages) - 1
+	if last > 0 {
+		r.rest.AppendList(earlier(messages[:last]))
+		r.rest.Append(comma)
+	}
+	r.rest.Append(trimEnd(messages[last]), []byte("]}"))
+	return nil
+}
+
+// earlier are the messages before the last, as a body has them.
+type earlier []history.Message
+
+func (e earlier) Len() int        { return len(e) }
+func (e earlier) At(i int) []byte { return e[i].Raw }
+
+var comma = []byte(",") //nolint:gochecknoglobals // a constant; slices cannot be one
