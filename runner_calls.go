@@ -2,7 +2,6 @@ package toolrunner
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/toolrunner/toolrunner/internal/dispatch"
