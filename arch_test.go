@@ -25,7 +25,7 @@ var concepts = [][]string{
 	{"call.go"},
 	{"output.go"},
 	{"oneof.go"},
-	{"tool.go"},
+	{"tool.go", "tool_exclusive.go"},
 	{"dispatch.go"},
 	{"middleware.go"},
 	{"approval.go", "terminal.go"},
