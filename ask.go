@@ -84,7 +84,7 @@ func (r *Runner) public(call *openCall) *Call {
 	public := call.public()
 	public.RunID = r.loop.run
 	if tool := r.toolOf(call); tool != nil {
-		public.ReadOnly = tool.readOnly
+		public.ReadOnly, public.definition = tool.readOnly, tool.definition
 	}
 	return public
 }

@@ -18,16 +18,15 @@ func ExampleAskTerminal() {
 	srv := toolrunnertest.New(
 		toolrunnertest.Message(
 			toolrunnertest.Call("toolu_1", "send_mail", `{"to":"ann@example.com"}`),
-			toolrunnertest.Call("toolu_2", "send_mail", `{"to":"bob@example.com"}`),
 		),
-		toolrunnertest.Text("Ann has it, Bob does not."),
+		toolrunnertest.Text("Ann has it."),
 	)
 	defer srv.Close()
 	client := srv.Client()
 
-	typed := strings.NewReader("y\nn he is on holiday\n")
+	typed := strings.NewReader("y\n")
 	runner, err := toolrunner.New(&client.Beta.Messages, []anthropic.BetaTool{mailTool()}, toolrunner.Params{
-		BetaMessageNewParams: ask("Tell Ann and Bob."),
+		BetaMessageNewParams: ask("Tell Ann."),
 		Approve:              toolrunner.AskTerminal(typed, os.Stdout),
 	})
 	if err != nil {
@@ -41,14 +40,9 @@ func ExampleAskTerminal() {
 	}
 	fmt.Println(message.Content[0].Text)
 	// Output:
-	// send_mail wants to run with
-	//   {
-	//     "to": "ann@example.com"
-	//   }
-	// Run it? [y]es, [n]o REASON, [e]dit JSON, [s]uspend: send_mail wants to run with
-	//   {
-	//     "to": "bob@example.com"
-	//   }
-	// Run it? [y]es, [n]o REASON, [e]dit JSON, [s]uspend: (sending mail to ann@example.com)
-	// Ann has it, Bob does not.
+	// ═══ toolrunner asks ═══
+	// send_mail with 24 bytes of input:
+	//   "to": "ann@example.com"
+	// Run send_mail with 24 bytes of input? [y]es, [n]o REASON, [e]dit JSON, [s]uspend: (sending mail to ann@example.com)
+	// Ann has it.
 }
