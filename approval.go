@@ -29,6 +29,7 @@ type Decision struct {
 	kind   decisionKind
 	input  []byte   // of allowInput
 	reason string   // of deny
+	rule   bool     // deny: no person has decided
 	made   *madeFor // nil: for whatever the call is
 }
 
@@ -62,6 +63,11 @@ func AllowInput(input json.RawMessage) Decision {
 // reason if there is one, as a failed result, and goes on; other calls of the turn
 // are not affected.
 func Deny(reason string) Decision { return Decision{kind: deny, reason: reason} }
+
+// Forbid rejects the call like [Deny], for a rule or because nobody can be asked: the
+// model receives a failed result that says that the call is not allowed, and the
+// reason if there is one, and nothing about a user.
+func Forbid(reason string) Decision { return Decision{kind: deny, reason: reason, rule: true} }
 
 // Suspend leaves the call for later: the other calls of the turn run, and then the
 // run ends with a *[SuspendedError] until [Runner.Decide] has decided on it.
@@ -134,7 +140,10 @@ func difference(a, b []byte) int {
 
 // denial is the result of a call that was denied.
 func (d Decision) denial() *Result {
-	const text = "Error: the user declined this call, and it was not run."
+	text := "Error: the user declined this call, and it was not run."
+	if d.rule {
+		text = "Error: this call is not allowed, and it was not run."
+	}
 	reason := strings.TrimSpace(d.reason)
 	if reason == "" {
 		return ErrorResult(text)

@@ -329,3 +329,18 @@ func TestDecisionsSayWhatTheyAre(t *testing.T) {
 		}
 	}
 }
+
+// P13: the model reads whether a person or a rule has denied a call.
+func TestForbiddenCallsSpeakOfNoUser(t *testing.T) {
+	var ran journal
+	rule := func(_ context.Context, call *toolrunner.Call) (toolrunner.Decision, error) {
+		return map[string]toolrunner.Decision{"a": toolrunner.Forbid(""), "b": toolrunner.Forbid("not today"), "c": toolrunner.Deny("")}[call.ID], nil
+	}
+	c := converse(t, approving(rule), tools(ran.tool("work")), calls("work", "a", "b", "c"), toolrunnertest.Text("done"))
+	c.run(t)
+	ran.want(t)
+	const forbidden = "Error: this call is not allowed, and it was not run."
+	wantFailure(t, c.request(t, 1), "a", forbidden)
+	wantFailure(t, c.request(t, 1), "b", forbidden+" The reason: not today")
+	wantFailure(t, c.request(t, 1), "c", declined)
+}

@@ -31,7 +31,7 @@ func ExampleApprover() {
 			return toolrunner.Decision{}, err
 		}
 		if !strings.HasSuffix(mail.To, "@example.com") {
-			return toolrunner.Deny("mail may go to example.com only"), nil
+			return toolrunner.Forbid("mail may go to example.com only"), nil
 		}
 		return toolrunner.Allow(), nil
 	}
@@ -52,7 +52,7 @@ func ExampleApprover() {
 	fmt.Println(message.Content[0].Text)
 	// Output:
 	// (sending mail to ann@example.com)
-	// {"type":"tool_result","tool_use_id":"toolu_2","content":[{"type":"text","text":"Error: the user declined this call, and it was not run. The reason: mail may go to example.com only"}],"is_error":true}
+	// {"type":"tool_result","tool_use_id":"toolu_2","content":[{"type":"text","text":"Error: this call is not allowed, and it was not run. The reason: mail may go to example.com only"}],"is_error":true}
 	// Ann has it, the others do not.
 }
 
