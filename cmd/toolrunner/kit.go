@@ -21,7 +21,7 @@ type kit struct {
 // after an error.
 func (k *kit) open(ctx context.Context, o *runOptions, servers []server, r *reporter) error {
 	k.readOnly = make(map[string]bool)
-	if err := k.addToolset(o.tools, o.dir); err != nil {
+	if err := k.addToolset(o.tools, o.dir, o.guarded()); err != nil {
 		return err
 	}
 	var err error

@@ -218,10 +218,11 @@ func unanswered() (toolrunnertest.Reply, <-chan struct{}) {
 
 func TestSuspendedCallsAreDecidedOnLater(t *testing.T) {
 	const later = "[y]es, [n]o REASON, [a]lways write, [s]uspend: "
+	home := atHome(t.TempDir())
 	file := filepath.Join(t.TempDir(), "run.json")
 	server := toolrunnertest.NewServer(t, writes("a", "b"), toolrunnertest.Text("Done.").Expect(
 		toolrunnertest.HasResult("toolu_a", "not that one"), toolrunnertest.HasResult("toolu_b", "")))
-	y := sit(t, server, nil, "Write.", "-tools", "write", "-session", file)
+	y := sit(t, server, home, "Write.", "-tools", "write", "-session", file)
 	for range 2 {
 		y.sees(later)
 		y.types("s\n")
@@ -231,11 +232,11 @@ func TestSuspendedCallsAreDecidedOnLater(t *testing.T) {
 	y.sees("the run waits for you to decide on 2 calls; go on with -session " + file)
 	y.leaves(exitStopped)
 
-	y = sit(t, server, nil, "-session", file)
+	y = sit(t, server, home, "-session", file)
 	y.sees("which is not among the tools; give the -mcp and -tools that the run began with")
 	y.leaves(exitFailed)
 
-	y = sit(t, server, nil, "-tools", "write", "-session", file)
+	y = sit(t, server, home, "-tools", "write", "-session", file)
 	y.sees("  \"file_path\": \"a\"\r\n")
 	y.sees(later)
 	y.types("no not that one\n")

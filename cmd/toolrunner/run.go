@@ -21,7 +21,7 @@ func runRun(ctx context.Context, term *terminal, args []string) error {
 	if err != nil {
 		return err
 	}
-	kept, err := o.openSession()
+	kept, err := o.openSession(term.env)
 	if err != nil {
 		return err
 	}

@@ -75,7 +75,7 @@ func parseRun(term *terminal, args []string) (*runOptions, error) {
 	flags.BoolVar(&o.yes, "yes", false, "run every call without asking, except for those that -deny names")
 	flags.Func("allow", "run calls of tools whose names match one of these `patterns` without asking: 'files__*,bash'", addPatterns(&o.allow))
 	flags.Func("deny", "deny calls of tools whose names match one of these `patterns`, whatever else is said", addPatterns(&o.deny))
-	flags.StringVar(&o.session, "session", "", "keep the run in this `file`, and go on with the one that is in it")
+	flags.StringVar(&o.session, "session", "", "keep the run under this `name` in your state folder, or in the file of a path with a /, and go on with the one that is there")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object per event on stdout, for scripts")
 	operands, err := parse(term, flags, runAbout, args, 2)
 	if err != nil {
