@@ -10,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/toolrunner/toolrunner/internal/redact"
 	"github.com/toolrunner/toolrunner/internal/schema"
 )
 
@@ -61,7 +62,7 @@ func environmentLogger() *slog.Logger {
 type recorder struct {
 	*slog.Logger
 
-	secrets *secrets
+	secrets *redact.Set
 }
 
 func newRecorder(logger *slog.Logger) recorder {
@@ -77,10 +78,10 @@ func (l recorder) errorText(ctx context.Context, err error) string {
 			return "invalid input"
 		}
 		if reply := (*ReplyError)(nil); errors.As(err, &reply) {
-			return excerpt((&ReplyError{Reason: reply.Reason, Err: reply.Err}).Error())
+			return excerpt(l.secrets, (&ReplyError{Reason: reply.Reason, Err: reply.Err}).Error())
 		}
 	}
-	return excerpt(textOf(err))
+	return excerpt(l.secrets, textOf(err))
 }
 
 // hide takes note of what a request holds that no record may.
@@ -88,9 +89,9 @@ func (l recorder) hide(ctx context.Context, r *request) {
 	if !l.Enabled(ctx, slog.LevelError) {
 		return
 	}
-	r.secret = l.secrets.addHeader
+	r.secret = l.secrets.AddHeader
 	for i := range r.params.MCPServers {
-		l.secrets.add(r.params.MCPServers[i].AuthorizationToken.Value)
+		l.secrets.Add(r.params.MCPServers[i].AuthorizationToken.Value)
 	}
 }
 
@@ -213,7 +214,7 @@ func (l recorder) decided(ctx context.Context, call *openCall, d Decision) {
 	}
 	attrs := append(callAttrs(call), slog.String("decision", d.String()))
 	if d.reason != "" && l.Enabled(ctx, slog.LevelDebug) {
-		attrs = append(attrs, slog.String("reason", excerpt(d.reason)))
+		attrs = append(attrs, slog.String("reason", excerpt(l.secrets, d.reason)))
 	}
 	l.LogAttrs(ctx, slog.LevelInfo, "tool call decided", attrs...)
 }
