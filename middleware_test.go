@@ -190,6 +190,43 @@ func TestLimitBoundsCallsByNameAcrossRunners(t *testing.T) {
 	})
 }
 
+// MW6: an agent that is a tool, under the limit that its own tools are under, does not
+// wait for itself, however deep; its calls stay bounded.
+func TestLimitLendsThePlaceOfACallToTheCallsWithinIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		limit := []toolrunner.Middleware{toolrunner.Limit(1)}
+		running, most := 0, 0
+		var mu sync.Mutex
+		leaf := plainTool("leaf", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
+			mu.Lock()
+			running++
+			most = max(most, running)
+			mu.Unlock()
+			<-time.After(time.Second)
+			mu.Lock()
+			running--
+			mu.Unlock()
+			return nil, nil
+		})
+		agent := func(inner *toolrunner.Tool) *toolrunner.Tool {
+			return plainTool("agent", func(ctx context.Context, _ *toolrunner.Call) (*toolrunner.Result, error) {
+				d := dialogueWith(t, toolrunner.Params{Middleware: limit}, toolList(inner), callsOf(inner.Name(), "a", "b", "c"), toolrunnertest.Text("done"))
+				return nil, d.play(ctx, func(*toolrunner.Turn) {})
+			})
+		}
+		outer := agent(agent(leaf))
+		d := dialogueWith(t, toolrunner.Params{Middleware: limit}, toolList(outer), callsOf("agent", "a", "b"), toolrunnertest.Text("done"))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if err := d.play(ctx, func(*toolrunner.Turn) {}); err != nil {
+			t.Errorf("the run ended with %v", err)
+		}
+		if most != 1 {
+			t.Errorf("%d calls ran at once, want 1", most)
+		}
+	})
+}
+
 // A call that waits for its place ends with its context.
 func TestLimitWaitsNoLongerThanItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
