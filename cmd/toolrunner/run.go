@@ -21,12 +21,15 @@ func runRun(ctx context.Context, term *terminal, args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := o.checkKey(term); err != nil {
+		return err
+	}
 	kept, err := o.openSession(term.env)
 	if err != nil {
 		return err
 	}
 	defer kept.close()
-	if err := o.readPrompt(term, kept.begun()); err != nil {
+	if err := o.readPrompt(ctx, term, kept.begun()); err != nil {
 		return err
 	}
 	var servers []server
@@ -36,14 +39,14 @@ func runRun(ctx context.Context, term *terminal, args []string) error {
 		}
 	}
 	hidden := &secrets{}
-	hidden.add(term.env("ANTHROPIC_API_KEY"), term.env("ANTHROPIC_AUTH_TOKEN"))
+	hidden.Add(term.env("ANTHROPIC_API_KEY"), term.env("ANTHROPIC_AUTH_TOKEN"))
 	for i := range servers {
 		hidden.addServer(&servers[i])
 	}
 	p := newPeople(term, hidden)
 	report := &reporter{printer: p}
 	if o.json {
-		report.printer = script{hidden.writer(term.out), p.err}
+		report.printer = script{term.out, p.err, hidden}
 	}
 	a := &agent{report: report, calls: make(map[string]*callRecord), policy: newPolicy(o, askNobody(report))}
 	if keys := keyboard(term); keys != nil {
