@@ -29,6 +29,7 @@ type Decision struct {
 	kind   machine.DecisionKind
 	input  []byte           // of AllowInput
 	reason string           // of Deny
+	rule   bool             // of Deny: no person has decided
 	made   *machine.MadeFor // nil: for whatever the call is
 }
 
@@ -36,7 +37,7 @@ type Decision struct {
 func (d Decision) inside() machine.Decision {
 	inside := machine.Decision{Kind: d.kind, Input: d.input, For: d.made}
 	if d.kind == machine.Deny {
-		inside.Reason = denialText(d.reason)
+		inside.Reason = d.denialText()
 	}
 	return inside
 }
@@ -57,6 +58,11 @@ func AllowInput(input json.RawMessage) Decision {
 // are not affected.
 func Deny(reason string) Decision { return Decision{kind: machine.Deny, reason: reason} }
 
+// Forbid rejects the call like [Deny], for a rule or because nobody can be asked: the
+// model receives a failed result that says that the call is not allowed, and the
+// reason if there is one, and nothing about a user.
+func Forbid(reason string) Decision { return Decision{kind: machine.Deny, reason: reason, rule: true} }
+
 // Suspend leaves the call for later: the other calls of the turn run, and then the
 // run ends with a *[SuspendedError] until [Runner.Decide] has decided on it.
 func Suspend() Decision { return Decision{} }
@@ -75,9 +81,12 @@ func (d Decision) For(call *Call) Decision {
 func (d Decision) String() string { return d.kind.String() }
 
 // denialText tells the model that a call was denied, and why.
-func denialText(reason string) string {
-	const text = "Error: the user declined this call, and it was not run."
-	reason = strings.TrimSpace(reason)
+func (d Decision) denialText() string {
+	text := "Error: the user declined this call, and it was not run."
+	if d.rule {
+		text = "Error: this call is not allowed, and it was not run."
+	}
+	reason := strings.TrimSpace(d.reason)
 	if reason == "" {
 		return text
 	}

@@ -57,6 +57,9 @@ var borders = map[string][]string{
 	"internal/machine":  {"internal/history", "internal/wire"},
 	"internal/request":  {"internal/history", "internal/wire"},
 	"internal/filelock": {},
+	"internal/question": {"internal/wire"},
+	"internal/redact":   {},
+	"internal/tty":      {},
 	"internal/sdktest":  {},
 }
 

@@ -56,6 +56,7 @@ type Call struct { //nolint:recvcheck // it is encoded and printed by value as w
 	block      *lateBlock               // what Block is decoded from
 	decided    bool                     // a decision had been made when Input was
 	refusal    func(input []byte) error // why the call cannot have another input; nil: it can have any
+	definition []byte                   // of its tool, as sent; nil: there is none
 }
 
 // IdempotencyKey returns a text that stands for this call and no other: the same

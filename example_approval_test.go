@@ -31,7 +31,7 @@ func ExampleApprover() {
 			return toolrunner.Decision{}, err
 		}
 		if !strings.HasSuffix(mail.To, "@example.com") {
-			return toolrunner.Deny("mail may go to example.com only"), nil
+			return toolrunner.Forbid("mail may go to example.com only"), nil
 		}
 		return toolrunner.Allow(), nil
 	}
@@ -52,7 +52,7 @@ func ExampleApprover() {
 	fmt.Println(message.Content[0].Text)
 	// Output:
 	// (sending mail to ann@example.com)
-	// {"type":"tool_result","tool_use_id":"toolu_2","content":[{"type":"text","text":"Error: the user declined this call, and it was not run. The reason: mail may go to example.com only"}],"is_error":true}
+	// {"type":"tool_result","tool_use_id":"toolu_2","content":[{"type":"text","text":"Error: this call is not allowed, and it was not run. The reason: mail may go to example.com only"}],"is_error":true}
 	// Ann has it, the others do not.
 }
 
@@ -137,14 +137,13 @@ func ExampleAskTerminal() {
 	_, client := scripted(
 		toolrunnertest.Message(
 			toolrunnertest.Call("toolu_1", "send_mail", `{"to":"ann@example.com"}`),
-			toolrunnertest.Call("toolu_2", "send_mail", `{"to":"bob@example.com"}`),
 		),
-		toolrunnertest.Text("Ann has it, Bob does not."),
+		toolrunnertest.Text("Ann has it."),
 	)
 
-	typed := strings.NewReader("y\nn he is on holiday\n")
+	typed := strings.NewReader("y\n")
 	runner, err := toolrunner.New(&client.Beta.Messages, []anthropic.BetaTool{mailTool()}, toolrunner.Params{
-		BetaMessageNewParams: ask("Tell Ann and Bob."),
+		BetaMessageNewParams: ask("Tell Ann."),
 		Approve:              toolrunner.AskTerminal(typed, os.Stdout),
 	})
 	if err != nil {
@@ -158,16 +157,11 @@ func ExampleAskTerminal() {
 	}
 	fmt.Println(message.Content[0].Text)
 	// Output:
-	// send_mail wants to run with
-	//   {
-	//     "to": "ann@example.com"
-	//   }
-	// Run it? [y]es, [n]o REASON, [e]dit JSON, [s]uspend: send_mail wants to run with
-	//   {
-	//     "to": "bob@example.com"
-	//   }
-	// Run it? [y]es, [n]o REASON, [e]dit JSON, [s]uspend: (sending mail to ann@example.com)
-	// Ann has it, Bob does not.
+	// ═══ toolrunner asks ═══
+	// send_mail with 24 bytes of input:
+	//   "to": "ann@example.com"
+	// Run send_mail with 24 bytes of input? [y]es, [n]o REASON, [e]dit JSON, [s]uspend: (sending mail to ann@example.com)
+	// Ann has it.
 }
 
 // Another goroutine, such as one that serves a page, takes the questions and answers

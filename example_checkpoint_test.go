@@ -103,7 +103,12 @@ func newOrResumed(client anthropic.Client, file *toolrunner.FileCheckpoint, task
 	params := toolrunner.Params{BetaMessageNewParams: ask(task), Checkpoint: file.Append}
 	if snapshot := file.Snapshot(); snapshot != nil {
 		params.Messages = nil // they are in the snapshot
-		return toolrunner.Resume(&client.Beta.Messages, tools, params, snapshot)
+		runner, err := toolrunner.Resume(&client.Beta.Messages, tools, params, snapshot)
+		if err != nil || runner.Outcome() == toolrunner.OutcomeStopped {
+			return runner, err // it goes on where it was left
+		}
+		// The run has ended: the task is the next thing that the user says.
+		return runner, runner.AppendMessages(ask(task).Messages...)
 	}
 	return toolrunner.New(&client.Beta.Messages, tools, params)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/toolrunner/toolrunner/internal/dispatch"
 	"github.com/toolrunner/toolrunner/internal/history"
 	"github.com/toolrunner/toolrunner/internal/machine"
+	"github.com/toolrunner/toolrunner/internal/redact"
 	"github.com/toolrunner/toolrunner/internal/request"
 	"github.com/toolrunner/toolrunner/internal/schema"
 )
@@ -66,7 +67,7 @@ func environmentLogger() *slog.Logger {
 type recorder struct {
 	*slog.Logger
 
-	secrets *secrets
+	secrets *redact.Set
 }
 
 func newRecorder(logger *slog.Logger) recorder {
@@ -82,13 +83,13 @@ func (l recorder) errorText(ctx context.Context, err error) string {
 			return "invalid input"
 		}
 		if reply := (*ReplyError)(nil); errors.As(err, &reply) {
-			return excerpt((&ReplyError{Reason: reply.Reason, Err: reply.Err}).Error())
+			return excerpt(l.secrets, (&ReplyError{Reason: reply.Reason, Err: reply.Err}).Error())
 		}
 		if incomplete := (*IncompleteStreamError)(nil); errors.As(err, &incomplete) && errors.Is(incomplete.Err, io.ErrUnexpectedEOF) {
-			return excerpt((&IncompleteStreamError{Events: incomplete.Events, Last: incomplete.Last, Err: io.ErrUnexpectedEOF}).Error())
+			return excerpt(l.secrets, (&IncompleteStreamError{Events: incomplete.Events, Last: incomplete.Last, Err: io.ErrUnexpectedEOF}).Error())
 		}
 	}
-	return excerpt(textOf(err))
+	return excerpt(l.secrets, textOf(err))
 }
 
 // hide takes note of what a request holds that no record may.
@@ -96,9 +97,9 @@ func (l recorder) hide(ctx context.Context, r *request.Request) {
 	if !l.Enabled(ctx, slog.LevelError) {
 		return
 	}
-	r.OnHeader = l.secrets.addHeader
+	r.OnHeader = l.secrets.AddHeader
 	for i := range r.Params.MCPServers {
-		l.secrets.add(r.Params.MCPServers[i].AuthorizationToken.Value)
+		l.secrets.Add(r.Params.MCPServers[i].AuthorizationToken.Value)
 	}
 }
 
@@ -221,7 +222,7 @@ func (l recorder) decided(ctx context.Context, call *machine.Call, d Decision) {
 	}
 	attrs := append(callAttrs(call), slog.String("decision", d.String()))
 	if d.reason != "" && l.Enabled(ctx, slog.LevelDebug) {
-		attrs = append(attrs, slog.String("reason", excerpt(d.reason)))
+		attrs = append(attrs, slog.String("reason", excerpt(l.secrets, d.reason)))
 	}
 	l.LogAttrs(ctx, slog.LevelInfo, "tool call decided", attrs...)
 }

@@ -1,20 +1,17 @@
 package toolrunner
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 	"unicode/utf8"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
 	"github.com/toolrunner/toolrunner/internal/dispatch"
-	"github.com/toolrunner/toolrunner/internal/history"
 )
 
 // What goes around handlers:
@@ -63,9 +60,10 @@ func Timeout(after time.Duration) Middleware {
 	}
 }
 
-// Limit has at most n calls of the tools named run at once, in all runners that
-// share the middleware; without names, of all tools. The others wait. It panics
-// if n is not positive.
+// Limit runs at most n calls of the tools named at once, in all runners that share the
+// middleware; without names, of all tools. The others wait. A call that is made within
+// another one, by an agent that is a tool, may take the place of the call that waits for
+// it, so nested runs cannot block each other. It panics if n is not positive.
 func Limit(n int, names ...string) Middleware {
 	if n <= 0 {
 		panic(fmt.Sprintf("toolrunner: Limit(%d): the limit must be positive", n))
@@ -77,16 +75,22 @@ func Limit(n int, names ...string) Middleware {
 			if len(names) > 0 && !slices.Contains(names, call.Name) {
 				return next(ctx, call)
 			}
+			lent, _ := ctx.Value(lentSlot{slots}).(chan struct{}) // nil, and never ready, outside of another call
 			select {
 			case slots <- struct{}{}:
+				defer func() { <-slots }()
+			case lent <- struct{}{}:
+				defer func() { <-lent }()
 			case <-ctx.Done():
 				return nil, context.Cause(ctx)
 			}
-			defer func() { <-slots }()
-			return next(ctx, call)
+			return next(context.WithValue(ctx, lentSlot{slots}, make(chan struct{}, 1)), call)
 		}
 	}
 }
+
+// lentSlot is the key of the slot that a call lends to one call within it at a time.
+type lentSlot struct{ slots chan struct{} }
 
 // Temporary marks err as one that may not come again: [Retry] tries once more.
 func Temporary(err error) error { return &temporaryError{err} }
@@ -131,27 +135,28 @@ func isTemporary(err error) bool {
 	return errors.As(err, &t) && t.Temporary() && !errors.As(err, &aborted)
 }
 
-// CacheResults answers a call of a ReadOnly tool with the result of an earlier
-// call of the same tool with the same input, in all runners that share the
-// middleware: tools are told apart by name. It keeps up to size results, the newest
-// ones, and no failed ones.
-// Input is the same if it is but for space. With a size of zero or less it keeps nothing.
-func CacheResults(size int) Middleware {
-	c := &resultCache{size: size, results: make(map[string][]byte)}
+// Truncate cuts the text of a result after most characters, over all of its content,
+// and puts a note for the model in place of the rest. Text blocks and plain-text
+// documents are cut; other blocks that hold text, such as search results, are left out
+// when they do not fit. Images and files stay. The content of a [ToolError] is cut in
+// the same way; the text of another error is bounded by the runner. With most of zero
+// or less, no text is left.
+func Truncate(most int) Middleware {
 	return func(next Handler) Handler {
 		return func(ctx context.Context, call *Call) (*Result, error) {
-			if !call.ReadOnly {
-				return next(ctx, call)
-			}
-			key := cacheKey(call)
-			if block, ok := c.get(key); ok {
-				return readResult(block), nil
-			}
 			result, err := next(ctx, call)
-			if err == nil {
-				block := result.encode(history.Use{}) // a failed one if it cannot be encoded
-				if !readResult(block).IsError {
-					c.put(key, block)
+			if own := (*ToolError)(nil); errors.As(err, &own) && own != nil {
+				c := cutter{room: most}
+				if content := c.content(own.Content); c.left > 0 {
+					err = &ToolError{Content: content, Err: err}
+				}
+			}
+			if result != nil {
+				c := cutter{room: most}
+				if content := c.content(result.Content); c.left > 0 {
+					cut := *result
+					cut.Content = content
+					result = &cut
 				}
 			}
 			return result, err
@@ -159,80 +164,81 @@ func CacheResults(size int) Middleware {
 	}
 }
 
-func cacheKey(call *Call) string {
-	var input bytes.Buffer
-	if json.Compact(&input, call.Input) != nil {
-		return call.Name + " " + string(call.Input)
-	}
-	return call.Name + " " + input.String()
+// cutter cuts texts, one after the other.
+type cutter struct {
+	room int // characters that may still come
+	left int // characters that were left out
 }
 
-// resultCache holds encoded results, so that nobody changes them.
-type resultCache struct {
-	size int
-
-	mu      sync.Mutex // guards what follows
-	results map[string][]byte
-	keys    []string // oldest first
-}
-
-func (c *resultCache) get(key string) ([]byte, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	block, ok := c.results[key]
-	return block, ok
-}
-
-func (c *resultCache) put(key string, block []byte) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, ok := c.results[key]; !ok {
-		c.keys = append(c.keys, key)
-	}
-	c.results[key] = block
-	for len(c.keys) > max(c.size, 0) {
-		delete(c.results, c.keys[0])
-		c.keys = c.keys[1:]
-	}
-}
-
-// Truncate cuts the text of a result after most characters, over all of its text
-// blocks, and puts a note for the model in place of the rest. Other blocks stay. With
-// most of zero or less, no text is left.
-func Truncate(most int) Middleware {
-	return func(next Handler) Handler {
-		return func(ctx context.Context, call *Call) (*Result, error) {
-			result, err := next(ctx, call)
-			if result != nil {
-				result = truncated(result, most)
+// content returns content of which no more text is left than there is room for, and a
+// note if there was more.
+func (c *cutter) content(blocks []anthropic.BetaToolResultBlockParamContentUnion) []anthropic.BetaToolResultBlockParamContentUnion {
+	var kept []anthropic.BetaToolResultBlockParamContentUnion
+	for _, block := range blocks {
+		switch {
+		case block.OfText != nil:
+			text := *block.OfText
+			if text.Text = c.text(text.Text); text.Text != "" {
+				kept = append(kept, anthropic.BetaToolResultBlockParamContentUnion{OfText: &text})
 			}
-			return result, err
+		case block.OfDocument != nil && block.OfDocument.Source.OfText != nil:
+			document, source := *block.OfDocument, *block.OfDocument.Source.OfText
+			document.Source.OfText = &source
+			if document.Title.Valid() {
+				document.Title.Value = c.text(document.Title.Value)
+			}
+			if document.Context.Valid() {
+				document.Context.Value = c.text(document.Context.Value)
+			}
+			if source.Data = c.text(source.Data); source.Data != "" {
+				kept = append(kept, anthropic.BetaToolResultBlockParamContentUnion{OfDocument: &document})
+			}
+		case c.whole(block):
+			kept = append(kept, block)
 		}
 	}
+	if c.left == 0 {
+		return blocks
+	}
+	return append(kept, textContent(fmt.Sprintf("[The result was cut here: %d more characters are left out.]", c.left)))
 }
 
-func truncated(r *Result, most int) *Result {
-	cut := *r
-	cut.Content = nil
-	left := 0
-	for _, c := range r.Content {
-		if c.OfText == nil {
-			cut.Content = append(cut.Content, c)
-			continue
-		}
-		text := *c.OfText
-		kept := firstRunes(text.Text, most)
-		most -= utf8.RuneCountInString(kept)
-		left += utf8.RuneCountInString(text.Text[len(kept):])
-		if text.Text = kept; kept != "" {
-			cut.Content = append(cut.Content, anthropic.BetaToolResultBlockParamContentUnion{OfText: &text})
-		}
+// text returns what there is room for.
+func (c *cutter) text(text string) string {
+	kept := firstRunes(text, c.room)
+	c.room -= utf8.RuneCountInString(kept)
+	c.left += utf8.RuneCountInString(text[len(kept):])
+	return kept
+}
+
+// whole reports whether there is room for a block that cannot be cut. Data, and what
+// refers to it, takes none.
+func (c *cutter) whole(block anthropic.BetaToolResultBlockParamContentUnion) bool {
+	if block.OfImage != nil || block.OfToolReference != nil {
+		return true
 	}
-	if left == 0 {
-		return r
+	raw, err := json.Marshal(block)
+	if err != nil {
+		return true // encoding the result fails, and says so
 	}
-	cut.Content = append(cut.Content, textContent(fmt.Sprintf("[The result was cut here: %d more characters are left out.]", left)))
-	return &cut
+	var is struct {
+		Type   string
+		Source json.RawMessage
+	}
+	var source struct{ Type string }
+	_ = json.Unmarshal(raw, &is)
+	_ = json.Unmarshal(is.Source, &source)
+	if is.Type == "image" || is.Type == "document" && source.Type != "text" && source.Type != "content" {
+		return true
+	}
+	size := utf8.RuneCount(raw)
+	if size > c.room {
+		c.left += size
+		c.room = 0
+		return false
+	}
+	c.room -= size
+	return true
 }
 
 // firstRunes returns the first n characters of text.

@@ -4,13 +4,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/http"
-	"regexp"
-	"slices"
 	"strconv"
-	"strings"
-	"sync"
 	"unicode/utf8"
+
+	"github.com/toolrunner/toolrunner/internal/redact"
 )
 
 // Records reach this file on their way out; what is secret or long does not leave
@@ -21,82 +18,48 @@ import (
 type redactor struct {
 	slog.Handler
 
-	known *secrets
+	known *redact.Set
 }
 
-// secrets are values that no record may hold.
-type secrets struct {
-	mu     sync.Mutex // guards values
-	values []string
-}
-
-const redacted = "[redacted]"
-
-// looksSecret matches keys, tokens, and passwords of URLs wherever they come from;
-// the groups are what stays. It is compiled for the first record.
-var looksSecret = sync.OnceValue(func() *regexp.Regexp { //nolint:gochecknoglobals // a constant
-	return regexp.MustCompile(
-		`(sk-ant-)[\w-]{4,}` +
-			`|(?i)(\b(?:bearer|basic) )[\w.~+/=-]{8,}` +
-			`|(\\?"(?:authorization_token|api_?key|x-api-key|authorization)\\?"\s*:\s*\\?")[^"\\]+` +
-			`|([?&](?:key|api_key|token|access_token)=)[^&\s"]+` +
-			`|(://[^/@\s":]*:)[^/@\s"]+@`)
-})
-
-func newRedactor(h slog.Handler) *redactor { return &redactor{h, &secrets{}} }
+func newRedactor(h slog.Handler) *redactor { return &redactor{h, &redact.Set{}} }
 
 // Handle passes on the record without the secrets in its text.
 func (h *redactor) Handle(ctx context.Context, record slog.Record) error {
 	clean := slog.NewRecord(record.Time, record.Level, record.Message, record.PC)
 	record.Attrs(func(a slog.Attr) bool {
-		if a.Value.Kind() == slog.KindString {
-			a.Value = slog.StringValue(h.known.hide(a.Value.String()))
-		}
-		clean.AddAttrs(a)
+		clean.AddAttrs(h.hide(a))
 		return true
 	})
 	return h.Handler.Handle(ctx, clean)
 }
 
-func (s *secrets) hide(text string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, value := range s.values {
-		text = strings.ReplaceAll(text, value, redacted)
+// hide returns an attribute without the secrets in its text.
+func (h *redactor) hide(a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindString {
+		a.Value = slog.StringValue(h.known.Hide(a.Value.String()))
 	}
-	return looksSecret().ReplaceAllString(text, "$1$2$3$4$5"+redacted)
+	return a
 }
 
-// add has a value hidden from now on. Short ones are words.
-func (s *secrets) add(value string) {
-	const least = 8
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if value = strings.TrimSpace(value); len(value) >= least && !slices.Contains(s.values, value) {
-		s.values = append(s.values, value)
+// WithAttrs implements [slog.Handler].
+func (h *redactor) WithAttrs(attrs []slog.Attr) slog.Handler {
+	clean := make([]slog.Attr, len(attrs))
+	for i, a := range attrs {
+		clean[i] = h.hide(a)
 	}
+	return &redactor{h.Handler.WithAttrs(clean), h.known}
 }
 
-// addHeader adds what a header holds to say who is asking.
-func (s *secrets) addHeader(header http.Header) {
-	for name, values := range header {
-		name = strings.ToLower(name)
-		if !strings.Contains(name, "auth") && !strings.Contains(name, "key") && !strings.Contains(name, "token") &&
-			!strings.Contains(name, "secret") && !strings.Contains(name, "cookie") {
-			continue
-		}
-		for _, value := range values {
-			s.add(value)
-			if _, credentials, ok := strings.Cut(value, " "); ok {
-				s.add(credentials)
-			}
-		}
-	}
+// WithGroup implements [slog.Handler].
+func (h *redactor) WithGroup(name string) slog.Handler {
+	return &redactor{h.Handler.WithGroup(name), h.known}
 }
 
-// excerpt returns the beginning of a text of any length.
-func excerpt(text string) string {
-	const most = 1000
+// excerpt returns the beginning of a text of any length without its secrets, which
+// cannot be recognised once they are cut.
+func excerpt(known *redact.Set, text string) string {
+	const most, looked = 1000, 64 << 10
+	text = known.Hide(text[:min(len(text), looked)])
 	if len(text) <= most {
 		return text
 	}

@@ -287,13 +287,23 @@ func (r *Runner) ask(ctx context.Context, calls []*machine.Call) error {
 			continue
 		}
 		public.show()
-		public.read = nil // an approver may keep the call for days
+		public.read, public.definition = nil, r.definitionOf(call) // an approver may keep the call for days
 		if err := contextError(ctx); err != nil {
 			return err
 		}
 		if err := r.askOne(ctx, approver, call, public); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// definitionOf returns the definition of a call's tool, or nil.
+func (r *Runner) definitionOf(call *machine.Call) []byte {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if tool := r.toolOf(call); tool != nil {
+		return tool.definition
 	}
 	return nil
 }

@@ -118,7 +118,7 @@ func (r *Runner) public(call *machine.Call) *Call {
 	public.Input, public.decided = call.Input()
 	public.show()
 	if tool := r.toolOf(call); tool != nil {
-		public.ReadOnly = tool.readOnly
+		public.ReadOnly, public.definition = tool.readOnly, tool.definition
 	}
 	return public
 }

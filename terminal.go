@@ -1,21 +1,17 @@
 package toolrunner
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
-	"unicode"
-	"unicode/utf16"
+	"os"
 
 	"github.com/toolrunner/toolrunner/internal/dispatch"
-	"github.com/toolrunner/toolrunner/internal/machine"
+	"github.com/toolrunner/toolrunner/internal/question"
+	"github.com/toolrunner/toolrunner/internal/tty"
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
-
-// A call reaches a person at a terminal; their decision leaves it.
 
 // AskTerminal asks a person: it writes the call to out and reads the answer from in,
 // such as os.Stderr and os.Stdin. The answer is a line:
@@ -25,24 +21,45 @@ import (
 //	e {"a": 1}     allow with another input
 //	s              suspend
 //
-// Anything else is asked again, and so is input that the tool would not take. Control characters in what the model wrote are
-// shown as escapes. The end of in is an error, so nothing runs that nobody has seen.
+// Anything else is asked again, and so is input that the tool would not take. The end of
+// in is an error, so nothing runs that nobody has seen.
+//
+// All of the input is shown, so that the model cannot disguise it: broken into rows
+// at the width of the terminal, with characters that cannot be seen or that look like
+// others as escapes, and with members marked that the tool's schema does not name.
+// Input with more rows than the terminal is shown in pages, and can be allowed after
+// the last one only. Where in is a terminal, what was typed before the prompt is
+// dropped.
 //
 // One approver may serve several runners, which take turns. A read that is under way
 // when the context ends is left behind, as reads cannot be interrupted; what it
 // brings before the next question is dropped.
 func AskTerminal(in io.Reader, out io.Writer) Approver {
-	t := &terminal{turn: make(chan struct{}, 1), lines: dispatch.NewLines(in), out: out}
+	typed := &typedLines{Lines: dispatch.NewLines(in), terminal: terminalOf(in)}
+	t := &terminal{turn: make(chan struct{}, 1), asker: question.Asker{Out: out, Typed: typed}}
+	if screen := terminalOf(out); screen != nil {
+		t.asker.Size = func() (columns, rows int) {
+			columns, rows, _ = tty.Size(screen)
+			return columns, rows
+		}
+	}
 	return t.ask
+}
+
+// terminalOf returns the terminal that a stream is, or nil if it is none.
+func terminalOf(stream any) *os.File {
+	if file, ok := stream.(*os.File); ok && file != nil {
+		if _, _, err := tty.Size(file); err == nil {
+			return file
+		}
+	}
+	return nil
 }
 
 type terminal struct {
 	turn  chan struct{} // holds an element while a question is open
-	lines *dispatch.Lines
-	out   io.Writer
+	asker question.Asker
 }
-
-const terminalPrompt = "Run it? [y]es, [n]o REASON, [e]dit JSON, [s]uspend: "
 
 func (t *terminal) ask(ctx context.Context, call *Call) (Decision, error) {
 	select {
@@ -51,77 +68,64 @@ func (t *terminal) ask(ctx context.Context, call *Call) (Decision, error) {
 	case <-ctx.Done():
 		return Decision{}, context.Cause(ctx)
 	}
-	t.lines.Fresh()
-	question := fmt.Sprintf("%s wants to run with\n%s\n%s", printable(call.Name), indented(call.Input), terminalPrompt)
-	for {
-		if _, err := io.WriteString(t.out, question); err != nil {
-			return Decision{}, fmt.Errorf("the question could not be written: %w", err)
-		}
-		line, err := t.lines.Next(ctx)
-		if err != nil {
-			return Decision{}, fmt.Errorf("no answer could be read: %w", err)
-		}
-		d, complaint := parseAnswer(line)
-		if d.kind == machine.AllowInput && call.refusal != nil {
-			if err := call.refusal(d.input); err != nil {
-				complaint = fmt.Sprintf("The tool does not take that: %s.", printable(err.Error()))
-			}
-		}
-		if complaint == "" {
-			return d, nil
-		}
-		question = complaint + "\n" + terminalPrompt
+	answer, err := t.asker.Ask(ctx, question.Call{Name: call.Name, Input: call.Input, Schema: inputSchema(call.definition)}, question.Offer{
+		Suspend: true,
+		Edit:    func(input []byte) error { return call.refuse(input) },
+	})
+	if err != nil {
+		return Decision{}, err
+	}
+	switch answer.Kind {
+	case question.Allow:
+		return Allow(), nil
+	case question.Edit:
+		return AllowInput(answer.Input), nil
+	case question.Deny:
+		return Deny(answer.Reason), nil
+	default:
+		return Suspend(), nil
 	}
 }
 
-// parseAnswer reads what a person has typed, or says what is wrong with it.
-func parseAnswer(line string) (d Decision, complaint string) {
-	word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-	rest = strings.TrimSpace(rest)
-	switch strings.ToLower(word) {
-	case "y", "yes":
-		if rest == "" {
-			return Allow(), ""
-		}
-	case "n", "no":
-		return Deny(rest), ""
-	case "s", "suspend":
-		if rest == "" {
-			return Suspend(), ""
-		}
-	case "e", "edit":
-		if _, err := wire.ReadObject([]byte(rest)); err != nil {
-			return d, fmt.Sprintf("That is not a JSON object: %s.", printable(err.Error()))
-		}
-		return AllowInput(json.RawMessage(rest)), ""
+// refuse says why the call cannot have another input, or returns nil.
+func (c *Call) refuse(input []byte) error {
+	if _, err := wire.ReadObject(input); err != nil {
+		return fmt.Errorf("That is not a JSON object: %w", err) //nolint:revive,staticcheck // a sentence for a person
 	}
-	return d, "Please answer with one of these."
+	if c.refusal == nil {
+		return nil
+	}
+	if err := c.refusal(input); err != nil {
+		return fmt.Errorf("The tool does not take that: %w", err) //nolint:revive,staticcheck // a sentence for a person
+	}
+	return nil
 }
 
-// indented returns JSON for a person to read.
-func indented(input []byte) string {
-	var b bytes.Buffer
-	if json.Indent(&b, input, "  ", "  ") != nil {
-		return "  " + printable(string(input))
+// inputSchema returns the schema in the definition of a tool, or nil.
+func inputSchema(definition []byte) []byte {
+	var d struct {
+		Schema json.RawMessage `json:"input_schema"`
 	}
-	lines := strings.Split(b.String(), "\n")
-	for i := range lines {
-		lines[i] = printable(lines[i])
+	if json.Unmarshal(definition, &d) != nil {
+		return nil
 	}
-	return "  " + strings.Join(lines, "\n")
+	return d.Schema
 }
 
-// printable returns text with what a terminal would act on, or not show, as escapes.
-func printable(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		if unicode.IsPrint(r) {
-			b.WriteRune(r)
-			continue
-		}
-		for _, unit := range utf16.AppendRune(nil, r) {
-			fmt.Fprintf(&b, "\\u%04x", unit)
-		}
+// typedLines are what is typed at a terminal, or read from something else.
+type typedLines struct {
+	*dispatch.Lines
+
+	terminal *os.File // nil if it is none
+}
+
+// Drop discards what was typed at the terminal before, and a line that was meant for
+// a question which is gone.
+func (l *typedLines) Drop() {
+	l.Fresh()
+	if l.terminal == nil {
+		return
 	}
-	return b.String()
+	tty.Drop(l.terminal)
+	l.Discard()
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"time"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
@@ -48,18 +47,16 @@ func implOf(tool *machine.Tool) *registered {
 	return tool.Impl.(*registered)
 }
 
-// isNil reports whether there is no tool.
-func isNil(tool anthropic.BetaTool) bool {
-	v := reflect.ValueOf(tool)
-	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
-}
-
 // register checks a tool and encodes its definition.
 func register(tool anthropic.BetaTool) (*registered, error) {
 	if isNil(tool) {
 		return nil, errors.New("the tool is nil")
 	}
-	r := &registered{name: tool.Name()}
+	alone := false
+	if e, ok := tool.(*exclusiveTool); ok {
+		tool, alone = e.BetaTool, true
+	}
+	r := &registered{name: tool.Name(), exclusive: alone}
 	var err error
 	if own, ok := tool.(*Tool); ok {
 		if r.definition, r.schema, err = own.encoded(); err != nil {

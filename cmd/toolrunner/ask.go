@@ -2,146 +2,170 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 	"strings"
-	"sync"
 
 	"github.com/toolrunner/toolrunner"
+	"github.com/toolrunner/toolrunner/internal/question"
+	"github.com/toolrunner/toolrunner/internal/tty"
 )
 
-// A call comes to the user of a terminal; a decision leaves. It differs from
-// [toolrunner.AskTerminal] in that texts of several lines are shown as such, and
-// that a tool can be let run for good.
+// A call comes to the user of a terminal; a decision leaves.
 
 // asker asks the user of a terminal.
 type asker struct {
-	w      io.Writer
-	paint  func(style, string) string
-	typed  func() <-chan string // lines; closed when there will be none any more
-	report *reporter
-	always func(tool string) // takes note of a tool that is to run for good
-	later  bool              // a call may wait
+	terminal question.Asker
+	report   *reporter
+	schema   func(tool string) []byte // of the input of a tool; nil: unknown
+	always   func(tool string)        // takes note of a tool that is to run for good
+	later    bool                     // a call may wait
 }
 
 // ask shows all of a call and waits for what the user says to it.
 func (a *asker) ask(ctx context.Context, call *toolrunner.Call) (d toolrunner.Decision, err error) {
+	asks := question.Call{Name: call.Name, Input: call.Input, Schema: a.schema(call.Name)}
 	a.report.alone(asked{}, func() {
-		name := cleanLine(call.Name, longInput)
-		choices := "[y]es, [n]o REASON, [a]lways " + name
-		if a.later {
-			choices += ", [s]uspend"
+		var answer question.Answer
+		answer, err = a.terminal.Ask(ctx, asks, question.Offer{Suspend: a.later, Always: !runsCode(asks)})
+		switch answer.Kind {
+		case question.Allow:
+			d = toolrunner.Allow()
+		case question.Always:
+			a.always(call.Name)
+			d = toolrunner.Allow()
+		case question.Deny:
+			d = toolrunner.Deny(answer.Reason)
+		default:
+			d = toolrunner.Suspend()
 		}
-		note(a.w, "%s\n%s", a.paint(bold, "Run "+name+"?"), showInput(call.Input))
-		for understood := false; !understood && err == nil; {
-			note(a.w, "%s: ", choices)
-			var line string
-			if line, err = a.line(ctx); err == nil {
-				d, understood = a.understand(call.Name, line)
-			}
+		if ctx.Err() != nil {
+			note(a.terminal.Out, "\n")
 		}
 	})
+	if errors.Is(err, io.EOF) {
+		err = errNoAnswer
+	}
 	return d, err
 }
 
 var errNoAnswer = errors.New("the terminal has closed before it had an answer")
 
-// line waits for a line to be typed.
-func (a *asker) line(ctx context.Context) (string, error) {
-	select {
-	case line, ok := <-a.typed():
-		if !ok {
-			return "", errNoAnswer
+// runners are words in the names of tools that run whatever their input says: one
+// call of theirs says nothing about the next.
+var runners = strings.Fields("ash awk bash cmd code command commands console csh dash deno env eval exec execute find fish git interpreter " +
+	"invoke javascript js ksh lua node npm npx perl php powershell process program pwsh py python repl ruby run script sh shell spawn ssh sudo " +
+	"terminal tmux xargs zsh")
+
+// commands are the names of members that hold a command or a program.
+var commands = strings.Fields("argv bash cmd code command commands commandline exec executable expression program script shell source")
+
+// runsCode reports whether a call is one of a shell or an interpreter, as far as its
+// name and its members tell.
+func runsCode(call question.Call) bool {
+	_, tool, ofServer := strings.Cut(call.Name, "__")
+	if !ofServer {
+		tool = call.Name
+	}
+	if slices.ContainsFunc(words(tool), func(word string) bool { return slices.Contains(runners, word) }) {
+		return true
+	}
+	var schema struct{ Properties map[string]any }
+	var input map[string]any
+	_ = json.Unmarshal(call.Schema, &schema)
+	_ = json.Unmarshal(call.Input, &input)
+	for _, members := range []map[string]any{schema.Properties, input} {
+		for name := range members {
+			if slices.Contains(commands, strings.Join(words(name), "")) {
+				return true
+			}
 		}
-		return line, nil
+	}
+	return false
+}
+
+// words returns the words of a name such as run_command or runCommand, in lower case.
+func words(name string) []string {
+	var spaced strings.Builder
+	for _, r := range name {
+		switch {
+		case 'A' <= r && r <= 'Z':
+			spaced.WriteString(" " + strings.ToLower(string(r)))
+		case 'a' <= r && r <= 'z':
+			spaced.WriteRune(r)
+		default:
+			spaced.WriteByte(' ')
+		}
+	}
+	return strings.Fields(spaced.String())
+}
+
+// typing is what is typed at a terminal. Nothing is read while no question is open,
+// so that what was typed before can be dropped.
+type typing struct {
+	terminal *os.File
+	in       *bufio.Reader
+	pending  chan typed // a read that is under way; nil if none is
+}
+
+type typed struct {
+	line string
+	err  error
+}
+
+func newTyping(terminal *os.File) *typing {
+	return &typing{terminal: terminal, in: bufio.NewReader(terminal)}
+}
+
+// Drop implements [question.Lines].
+func (t *typing) Drop() {
+	tty.Drop(t.terminal)
+	select {
+	case <-t.pending:
+		t.pending = nil
+	default:
+	}
+	if t.pending == nil {
+		_, _ = t.in.Discard(t.in.Buffered())
+	}
+}
+
+// Next implements [question.Lines]. Reading cannot be broken off, so a read that is
+// given up goes on.
+func (t *typing) Next(ctx context.Context) (string, error) {
+	if t.pending == nil {
+		pending := make(chan typed, 1)
+		t.pending = pending
+		go func() {
+			line, err := t.in.ReadString('\n')
+			pending <- typed{strings.TrimRight(line, "\r\n"), err}
+		}()
+	}
+	select {
+	case next := <-t.pending:
+		t.pending = nil
+		return next.line, next.err
 	case <-ctx.Done():
-		note(a.w, "\n")
 		return "", context.Cause(ctx)
 	}
 }
 
-// understand returns what a line means, and false if that is not clear.
-func (a *asker) understand(tool, line string) (toolrunner.Decision, bool) {
-	word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-	switch strings.TrimSuffix(strings.ToLower(word), ",") {
-	case "n", "no":
-		return toolrunner.Deny(strings.TrimSpace(rest)), true
-	case "y", "yes":
-		return toolrunner.Allow(), rest == ""
-	case "s", "suspend":
-		return toolrunner.Suspend(), rest == "" && a.later
-	case "a", "always":
-		if rest == "" || rest == tool {
-			a.always(tool)
-			return toolrunner.Allow(), true
-		}
-	}
-	return toolrunner.Decision{}, false
-}
-
-// lines returns what is typed, once it is called for. Reading cannot be broken
-// off, so it goes on until the process ends.
-func lines(r io.Reader) func() <-chan string {
-	return sync.OnceValue(func() <-chan string {
-		typed := make(chan string)
-		go func() {
-			defer close(typed)
-			for scanner := bufio.NewScanner(r); scanner.Scan(); {
-				typed <- scanner.Text()
-			}
-		}()
-		return typed
-	})
-}
-
-// showInput shows all of the input, a line or more for each member. What is
-// within a text cannot look like what is outside of it.
-func showInput(input json.RawMessage) string {
-	whole := "  " + cleanLine(compactJSON(input), len(input)) + "\n"
-	decoder := json.NewDecoder(bytes.NewReader(input))
-	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
-		return whole
-	}
-	var shown strings.Builder
-	for decoder.More() {
-		key, err := decoder.Token()
-		var value json.RawMessage
-		if err != nil || decoder.Decode(&value) != nil {
-			return whole
-		}
-		fmt.Fprintf(&shown, "  %s:%s\n", cleanLine(fmt.Sprint(key), longInput), showValue(value))
-	}
-	return shown.String()
-}
-
-// showValue shows a value behind its key.
-func showValue(value json.RawMessage) string {
-	var text string
-	if json.Unmarshal(value, &text) != nil {
-		text = compactJSON(value)
-	}
-	text = clean(text)
-	if strings.Contains(text, "\n") {
-		return "\n  | " + strings.ReplaceAll(text, "\n", "\n  | ")
-	}
-	return " " + text
-}
-
-const nobodyThere = "no user is there to ask in this run; go on without it"
+const nobodyThere = "nobody is there to be asked in this run; go on without it"
 
 // askNobody denies calls where there is no terminal, and says so once for a tool.
 func askNobody(r *reporter) toolrunner.Approver {
 	noted := make(map[string]bool)
 	return func(_ context.Context, call *toolrunner.Call) (toolrunner.Decision, error) {
 		if noted[call.Name] {
-			return toolrunner.Deny(nobodyThere), nil
+			return toolrunner.Forbid(nobodyThere), nil
 		}
 		noted[call.Name] = true
 		r.report(warned{fmt.Sprintf("%s is denied, as there is no terminal to ask at; -yes or -allow %s runs it", call.Name, call.Name)})
-		return toolrunner.Deny(nobodyThere), nil
+		return toolrunner.Forbid(nobodyThere), nil
 	}
 }

@@ -129,11 +129,30 @@ func parseMixed(flags *flag.FlagSet, args []string) (operands []string, err erro
 		if len(rest) == 0 {
 			return operands, nil
 		}
-		if parsed := len(args) - len(rest); parsed > 0 && args[parsed-1] == "--" {
+		if parsed := len(args) - len(rest); isTerminated(flags, args[:parsed]) {
 			return append(operands, rest...), nil
 		}
 		operands, args = append(operands, rest[0]), rest[1:]
 	}
+}
+
+// isTerminated reports whether what was parsed ends in "--", and that is not the value
+// of a flag.
+func isTerminated(flags *flag.FlagSet, parsed []string) bool {
+	for i := 0; i < len(parsed); i++ {
+		if parsed[i] == "--" {
+			return true
+		}
+		name, _, assigned := strings.Cut(strings.TrimLeft(parsed[i], "-"), "=")
+		f := flags.Lookup(name)
+		if f == nil || assigned {
+			continue
+		}
+		if yes, ok := f.Value.(interface{ IsBoolFlag() bool }); !ok || !yes.IsBoolFlag() {
+			i++ // its value
+		}
+	}
+	return false
 }
 
 func explain(w io.Writer, flags *flag.FlagSet, about string) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os/exec"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -23,7 +24,8 @@ import (
 type connection struct {
 	*mcp.ClientSession
 
-	server string
+	server  string
+	process *exec.Cmd // nil: it is not ours
 }
 
 const (
@@ -34,7 +36,7 @@ const (
 // connect connects to all servers at once. If one fails, the error names it, and
 // the others are returned all the same.
 func connect(ctx context.Context, servers []server, r *reporter) ([]connection, error) {
-	connected := make([]*mcp.ClientSession, len(servers))
+	connected := make([]connection, len(servers))
 	failed := make([]error, len(servers))
 	var starting sync.WaitGroup
 	for i := range servers {
@@ -44,14 +46,14 @@ func connect(ctx context.Context, servers []server, r *reporter) ([]connection, 
 	var all []connection
 	for i, s := range connected {
 		if failed[i] == nil {
-			all = append(all, connection{s, servers[i].name})
+			all = append(all, s)
 		}
 	}
 	return all, errors.Join(failed...)
 }
 
 // connect starts the server, if it is a process, and shakes hands with it.
-func (s *server) connect(ctx context.Context, r *reporter) (*mcp.ClientSession, error) {
+func (s *server) connect(ctx context.Context, r *reporter) (connection, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	late := time.AfterFunc(connectTime, func() { cancel(fmt.Errorf("no answer within %v", connectTime)) })
 	defer late.Stop() // and not cancel, which would end the stream of the session
@@ -63,9 +65,18 @@ func (s *server) connect(ctx context.Context, r *reporter) (*mcp.ClientSession, 
 		},
 	})
 	last := &tail{most: 2000}
-	connected, err := client.Connect(ctx, s.transport(ctx, last), nil)
+	way := s.transport(ctx, last)
+	var process *exec.Cmd
+	if local, ok := way.(*mcp.CommandTransport); ok {
+		process = local.Command
+		started(ctx, process)
+	}
+	connected, err := client.Connect(ctx, way, nil)
 	if err == nil {
-		return connected, nil
+		return connection{connected, s.name, process}, nil
+	}
+	if process != nil {
+		endGroup(process, true)
 	}
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -73,7 +84,7 @@ func (s *server) connect(ctx context.Context, r *reporter) (*mcp.ClientSession, 
 	if said := last.String(); said != "" {
 		err = fmt.Errorf("%w; it wrote:\n%s", err, said)
 	}
-	return nil, fmt.Errorf("MCP server %q: %w", s.name, err)
+	return connection{}, fmt.Errorf("MCP server %q: %w", s.name, err)
 }
 
 // addServers adds the tools of the servers, each under the name of its server.
@@ -113,7 +124,7 @@ func prefix(server string) string {
 func disconnect(connections []connection) {
 	var ending sync.WaitGroup
 	for _, s := range connections {
-		ending.Go(func() { _ = s.Close() })
+		ending.Go(func() { endWith(s.process, s.Close) })
 	}
 	ending.Wait()
 }

@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/tools/agenttoolset"
+
+	"github.com/toolrunner/toolrunner"
 )
 
 // kit is the tools of a run, and the servers that some of them are from.
@@ -18,7 +21,7 @@ type kit struct {
 // after an error.
 func (k *kit) open(ctx context.Context, o *runOptions, servers []server, r *reporter) error {
 	k.readOnly = make(map[string]bool)
-	if err := k.addToolset(o.tools, o.dir); err != nil {
+	if err := k.addToolset(o.tools, o.dir, o.guarded()); err != nil {
 		return err
 	}
 	var err error
@@ -26,6 +29,27 @@ func (k *kit) open(ctx context.Context, o *runOptions, servers []server, r *repo
 		return err
 	}
 	return k.addServers(ctx, r)
+}
+
+// serialize makes every tool that is not read-only run alone, in the model's order:
+// the calls of one turn share files, a shell, and whatever a server keeps.
+func (k *kit) serialize() {
+	for i, tool := range k.tools {
+		if !k.readOnly[tool.Name()] {
+			k.tools[i] = toolrunner.Exclusive(tool)[0]
+		}
+	}
+}
+
+// schemas returns the schemas of the input of the tools, by name.
+func (k *kit) schemas() map[string][]byte {
+	all := make(map[string][]byte, len(k.tools))
+	for _, tool := range k.tools {
+		if schema, err := json.Marshal(tool.InputSchema()); err == nil {
+			all[tool.Name()] = schema
+		}
+	}
+	return all
 }
 
 // close ends the servers and what the tools have left running.

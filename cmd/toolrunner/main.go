@@ -9,6 +9,11 @@ import (
 )
 
 func main() {
-	ctx := interruptible(context.Background(), interrupts(), func() { os.Exit(exitInterrupted) })
+	keepPrivate()
+	ctx, endServers := withChildren(context.Background())
+	ctx = interruptible(ctx, interrupts(), func() {
+		endServers()
+		os.Exit(exitInterrupted)
+	})
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv))
 }

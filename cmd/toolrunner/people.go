@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"github.com/toolrunner/toolrunner/internal/question"
 )
 
 // people prints events for people: the model's text on out, and a line for each
@@ -108,7 +110,7 @@ func (p *people) text(text string) error {
 	}
 	p.inLine = !strings.HasSuffix(text, "\n")
 	if p.screen.out {
-		text = clean(text)
+		text = question.Unfence(clean(text))
 	}
 	_, err := io.WriteString(p.out, text)
 	return err

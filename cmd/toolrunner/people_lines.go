@@ -17,7 +17,7 @@ const (
 
 // callLabel says what a call is.
 func callLabel(name string, input json.RawMessage) string {
-	return cleanLine(name, longInput) + " " + cleanLine(compactJSON(input), longInput)
+	return clean(name) + " " + cleanLine(compactJSON(input), longInput)
 }
 
 // said takes note of what a tool says about its call.
@@ -54,7 +54,7 @@ func (p *people) callLine(e callEnded) string {
 	default:
 	}
 	status := p.status(spaced(string(e.Outcome)), time.Duration(e.Duration))
-	line := p.paint(look, status) + p.paint(cyan, cleanLine(e.Name, longInput)) + " " + cleanLine(compactJSON(e.Input), longInput)
+	line := p.paint(look, status) + p.paint(cyan, clean(e.Name)) + " " + cleanLine(compactJSON(e.Input), longInput)
 	if text := strings.TrimPrefix(cleanLine(e.Text, longText), "Error: "); e.Outcome != callOK && text != "" {
 		line += ": " + text
 	}

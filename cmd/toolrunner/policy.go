@@ -15,6 +15,8 @@ type policy struct {
 	readOnly    map[string]bool     // by name, of tools that do not say so themselves
 	ask         toolrunner.Approver // the user
 
+	schemas map[string][]byte // of the input of tools, by name
+
 	always map[string]bool // tools that the user has let run from now on
 	denied map[string]bool // calls that were denied, by id
 }
@@ -38,7 +40,7 @@ func (p *policy) approve(ctx context.Context, call *toolrunner.Call) (toolrunner
 func (p *policy) decide(ctx context.Context, call *toolrunner.Call) (toolrunner.Decision, error) {
 	switch {
 	case matches(p.deny, call.Name):
-		return toolrunner.Deny(deniedByFlag), nil
+		return toolrunner.Forbid(deniedByFlag), nil
 	case p.yes, call.ReadOnly, p.readOnly[call.Name], p.always[call.Name], matches(p.allow, call.Name):
 		return toolrunner.Allow(), nil
 	}

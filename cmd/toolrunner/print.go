@@ -15,12 +15,13 @@ import (
 type style string
 
 const (
-	plain style = ""
-	bold  style = "1"
-	dim   style = "2"
-	red   style = "31"
-	green style = "32"
-	cyan  style = "36"
+	plain   style = ""
+	bold    style = "1"
+	dim     style = "2"
+	reverse style = "7"
+	red     style = "31"
+	green   style = "32"
+	cyan    style = "36"
 )
 
 // paint returns text that looks so.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"github.com/toolrunner/toolrunner/internal/question"
 	"github.com/toolrunner/toolrunner/toolrunnertest"
 )
 
@@ -117,12 +118,13 @@ func writes(files ...string) toolrunnertest.Reply {
 	return toolrunnertest.Message(blocks...)
 }
 
-const question = "[y]es, [n]o REASON, [a]lways write: "
+const choices = "[y]es, [n]o REASON, [a]lways write: "
 
 func TestTerminalShowsColoursAndAsks(t *testing.T) {
 	server := toolrunnertest.NewServer(t, writes("a"), toolrunnertest.Text("\x1b[2JDone.").Expect(toolrunnertest.HasResult("toolu_a", "")))
 	y := sit(t, server, nil, "Write.", "-tools", "write")
-	y.sees("I write.\r\n\r\n\x1b[1mRun write?\x1b[0m\r\n  file_path: a\r\n  content:\r\n  | one\r\n  | two␛[2J\r\n  | \r\n" + question)
+	y.sees("I write.\r\n\r\n\r\n\x1b[7m" + question.Fence + "\x1b[0m\r\nwrite with 49 bytes of input:\r\n" +
+		"  \"file_path\": \"a\"\r\n  \"content\": \r\n  | \"one\\n\r\n  | two\\u001b[2J\\n\"\r\nRun write with 49 bytes of input? " + choices)
 	y.types("y\n")
 	y.sees("\x1b[32mok ")
 	y.sees("\x1b[36mwrite\x1b[0m {\"file_path\":\"a\"")
@@ -170,7 +172,7 @@ func TestAnswersAtTheTerminal(t *testing.T) {
 			server := toolrunnertest.NewServer(t, writes(tt.files...), toolrunnertest.Text("Done.").Expect(tt.want...))
 			y := sit(t, server, nil, "Write.", "-tools", "write")
 			for _, line := range tt.typed {
-				y.sees(question)
+				y.sees(choices)
 				y.types(line)
 			}
 			y.sees("Done.")
@@ -190,7 +192,7 @@ func TestTerminalIsAskedWhereThePromptIsPipedIn(t *testing.T) {
 	y := sit(t, server, func(c *exec.Cmd) {
 		c.Stdin = strings.NewReader("Write from a pipe.")
 	}, "-tools", "write")
-	y.sees(question)
+	y.sees(choices)
 	y.types("y\n")
 	y.sees("Done.")
 	y.leaves(exitOK)
@@ -216,10 +218,11 @@ func unanswered() (toolrunnertest.Reply, <-chan struct{}) {
 
 func TestSuspendedCallsAreDecidedOnLater(t *testing.T) {
 	const later = "[y]es, [n]o REASON, [a]lways write, [s]uspend: "
+	home := atHome(t.TempDir())
 	file := filepath.Join(t.TempDir(), "run.json")
 	server := toolrunnertest.NewServer(t, writes("a", "b"), toolrunnertest.Text("Done.").Expect(
 		toolrunnertest.HasResult("toolu_a", "not that one"), toolrunnertest.HasResult("toolu_b", "")))
-	y := sit(t, server, nil, "Write.", "-tools", "write", "-session", file)
+	y := sit(t, server, home, "Write.", "-tools", "write", "-session", file)
 	for range 2 {
 		y.sees(later)
 		y.types("s\n")
@@ -229,16 +232,16 @@ func TestSuspendedCallsAreDecidedOnLater(t *testing.T) {
 	y.sees("the run waits for you to decide on 2 calls; go on with -session " + file)
 	y.leaves(exitStopped)
 
-	y = sit(t, server, nil, "-session", file)
+	y = sit(t, server, home, "-session", file)
 	y.sees("which is not among the tools; give the -mcp and -tools that the run began with")
 	y.leaves(exitFailed)
 
-	y = sit(t, server, nil, "-tools", "write", "-session", file)
-	y.sees("  file_path: a\r\n")
+	y = sit(t, server, home, "-tools", "write", "-session", file)
+	y.sees("  \"file_path\": \"a\"\r\n")
 	y.sees(later)
 	y.types("no not that one\n")
 	y.sees("denied ")
-	y.sees("  file_path: b\r\n")
+	y.sees("  \"file_path\": \"b\"\r\n")
 	y.sees(later)
 	y.types("y\n")
 	y.sees("ok ")
@@ -278,7 +281,7 @@ func TestInterruptEndsAQuestion(t *testing.T) {
 	for _, by := range interruptions {
 		t.Run(by.name, func(t *testing.T) {
 			y := sit(t, toolrunnertest.NewServer(t, writes("a")), nil, "Write.", "-tools", "write")
-			y.sees(question)
+			y.sees(choices)
 			by.interrupt(y)
 			if by.shown {
 				y.sees("cancelled ")

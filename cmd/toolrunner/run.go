@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2/option"
 
 	"github.com/toolrunner/toolrunner"
+	"github.com/toolrunner/toolrunner/internal/question"
 )
 
 func runRun(ctx context.Context, term *terminal, args []string) error {
@@ -19,12 +21,15 @@ func runRun(ctx context.Context, term *terminal, args []string) error {
 	if err != nil {
 		return err
 	}
-	kept, err := o.openSession()
+	if err := o.checkKey(term); err != nil {
+		return err
+	}
+	kept, err := o.openSession(term.env)
 	if err != nil {
 		return err
 	}
 	defer kept.close()
-	if err := o.readPrompt(term, kept.begun()); err != nil {
+	if err := o.readPrompt(ctx, term, kept.begun()); err != nil {
 		return err
 	}
 	var servers []server
@@ -34,21 +39,38 @@ func runRun(ctx context.Context, term *terminal, args []string) error {
 		}
 	}
 	hidden := &secrets{}
-	hidden.add(term.env("ANTHROPIC_API_KEY"), term.env("ANTHROPIC_AUTH_TOKEN"))
+	hidden.Add(term.env("ANTHROPIC_API_KEY"), term.env("ANTHROPIC_AUTH_TOKEN"))
 	for i := range servers {
 		hidden.addServer(&servers[i])
 	}
 	p := newPeople(term, hidden)
 	report := &reporter{printer: p}
 	if o.json {
-		report.printer = script{hidden.writer(term.out), p.err}
+		report.printer = script{term.out, p.err, hidden}
 	}
 	a := &agent{report: report, calls: make(map[string]*callRecord), policy: newPolicy(o, askNobody(report))}
 	if keys := keyboard(term); keys != nil {
-		always := func(tool string) { a.policy.always[tool] = true }
-		a.policy.ask = (&asker{p.err, p.paint, lines(keys), report, always, kept != nil}).ask
+		a.policy.ask = a.terminalAsker(term, p, keys, kept != nil).ask
 	}
 	return a.run(ctx, o, kept, servers)
+}
+
+// terminalAsker returns what asks the user who types at keys.
+func (a *agent) terminalAsker(term *terminal, p *people, keys *os.File, later bool) *asker {
+	return &asker{
+		terminal: question.Asker{
+			Out: p.err, Typed: newTyping(keys),
+			Size: func() (columns, rows int) {
+				columns, rows, _ = sizeOf(term.err)
+				return columns, rows
+			},
+			Paint: func(text string) string { return p.paint(reverse, text) },
+		},
+		report: a.report,
+		schema: func(tool string) []byte { return a.policy.schemas[tool] },
+		always: func(tool string) { a.policy.always[tool] = true },
+		later:  later,
+	}
 }
 
 // run runs the agent and tells how it ended.
@@ -83,7 +105,8 @@ func (a *agent) start(ctx context.Context, o *runOptions, kept *session, k *kit,
 	if err := k.open(ctx, o, servers, a.report); err != nil {
 		return nil, err
 	}
-	a.policy.readOnly = k.readOnly
+	a.policy.readOnly, a.policy.schemas = k.readOnly, k.schemas()
+	k.serialize()
 	var options []option.RequestOption
 	if o.baseURL != "" {
 		options = append(options, option.WithBaseURL(o.baseURL))

@@ -1,15 +1,18 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
+	"github.com/anthropics/anthropic-sdk-go/v2/config"
 
 	"github.com/toolrunner/toolrunner"
 )
@@ -75,7 +78,7 @@ func parseRun(term *terminal, args []string) (*runOptions, error) {
 	flags.BoolVar(&o.yes, "yes", false, "run every call without asking, except for those that -deny names")
 	flags.Func("allow", "run calls of tools whose names match one of these `patterns` without asking: 'files__*,bash'", addPatterns(&o.allow))
 	flags.Func("deny", "deny calls of tools whose names match one of these `patterns`, whatever else is said", addPatterns(&o.deny))
-	flags.StringVar(&o.session, "session", "", "keep the run in this `file`, and go on with the one that is in it")
+	flags.StringVar(&o.session, "session", "", "keep the run under this `name` in your state folder, or in the file of a path with a /, and go on with the one that is there")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object per event on stdout, for scripts")
 	operands, err := parse(term, flags, runAbout, args, 2)
 	if err != nil {
@@ -147,9 +150,44 @@ func addPatterns(patterns *[]string) func(string) error {
 	}
 }
 
+// readAll reads to the end, or until ctx ends: a read that is given up goes on.
+func readAll(ctx context.Context, r io.Reader) ([]byte, error) {
+	var text []byte
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		text, err = io.ReadAll(r)
+	}()
+	select {
+	case <-done:
+		return text, err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// checkKey says at once that there is no key, where the SDK would send a request without
+// one. Another server than the API may need none.
+func (o *runOptions) checkKey(term *terminal) error {
+	if o.baseURL != "" || term.env("ANTHROPIC_BASE_URL") != "" {
+		return nil
+	}
+	for _, name := range []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_PROFILE", "ANTHROPIC_CUSTOM_HEADERS", "ANTHROPIC_IDENTITY_TOKEN_FILE"} {
+		if term.env(name) != "" {
+			return nil
+		}
+	}
+	if profiles, err := os.ReadDir(config.DefaultDir()); err == nil && len(profiles) > 0 {
+		return nil
+	}
+	note(term.err, "toolrunner run: there is no key of the API: set ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN or a profile\n")
+	return errUsage
+}
+
 // readPrompt adds to the prompt what stdin holds, if it is to. A run that has begun
 // may go on without one.
-func (o *runOptions) readPrompt(term *terminal, begun bool) error {
+func (o *runOptions) readPrompt(ctx context.Context, term *terminal, begun bool) error {
 	if !o.given && begun {
 		return nil
 	}
@@ -158,7 +196,7 @@ func (o *runOptions) readPrompt(term *terminal, begun bool) error {
 			note(term.err, "toolrunner run: give a prompt, or pipe one in; \"toolrunner help run\" tells more\n")
 			return errUsage
 		}
-		text, err := io.ReadAll(term.in)
+		text, err := readAll(ctx, term.in)
 		if err != nil {
 			return fmt.Errorf("reading the prompt: %w", err)
 		}

@@ -8,7 +8,10 @@ import (
 
 // script prints events for scripts: each is a JSON object on a line of its own.
 // What has gone wrong, people read on err as well.
-type script struct{ out, err io.Writer }
+type script struct {
+	out, err io.Writer
+	hidden   *secrets
+}
 
 func (s script) print(e event) error {
 	switch e := e.(type) {
@@ -26,7 +29,7 @@ func (s script) print(e event) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.out.Write(line)
+	_, err = s.out.Write(s.hidden.hideJSON(line))
 	return err
 }
 

@@ -7,7 +7,7 @@ import (
 
 func TestSecretsAreBlottedOut(t *testing.T) {
 	hidden := secrets{}
-	hidden.add("", "short", "sk-of-the-user")
+	hidden.Add("", "short", "sk-of-the-user")
 	hidden.addServer(&server{
 		Env:     map[string]string{"API_KEY": "key-of-the-server", "DIR": "/home/user/notes"},
 		Headers: map[string]string{"Authorization": "Bearer token-of-the-server"},

@@ -16,7 +16,8 @@ import (
 
 // server is an MCP server as the file of -mcp describes it.
 type server struct {
-	name string
+	name  string
+	given []string // values of variables
 
 	Type     string            `json:"type"`
 	Command  string            `json:"command"`
@@ -55,8 +56,26 @@ func readServers(path string, env func(string) string) ([]server, error) {
 		}
 		servers = append(servers, s)
 	}
+	if err := differ(servers); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
 	slices.SortFunc(servers, func(a, b server) int { return strings.Compare(a.name, b.name) })
 	return servers, nil
+}
+
+// differ returns an error if the tools of two servers would have one prefix: a rule for
+// one server would hold for the other.
+func differ(servers []server) error {
+	names := make(map[string]string)
+	for _, s := range servers {
+		key := strings.ToLower(prefix(s.name))
+		if other, ok := names[key]; ok {
+			first, second := min(other, s.name), max(other, s.name)
+			return fmt.Errorf("the servers %q and %q would both name their tools %s...; rename one", first, second, prefix(s.name))
+		}
+		names[key] = s.name
+	}
+	return nil
 }
 
 // decoding says what is wrong with a text that cannot be decoded, and in which line.
@@ -146,6 +165,7 @@ func (s *server) expand(env func(string) string) error {
 		*text = variable.ReplaceAllStringFunc(*text, func(reference string) string {
 			parts := variable.FindStringSubmatch(reference)
 			if value := env(parts[1]); value != "" {
+				s.given = append(s.given, value)
 				return value
 			}
 			if parts[2] == "" && missing == nil {

@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
@@ -10,18 +13,52 @@ import (
 )
 
 // session is the run that the file of -session keeps. A nil one keeps nothing.
-type session struct{ *toolrunner.FileCheckpoint }
+type session struct {
+	*toolrunner.FileCheckpoint
 
-// openSession returns nil if there is no file to be kept.
-func (o *runOptions) openSession() (*session, error) {
+	path string
+	file fs.FileInfo // of the file that was opened
+	key  []byte      // seals what is in it
+	lock *os.File
+}
+
+// openSession returns nil if there is no file to be kept. The file is locked before
+// anything in it is read.
+func (o *runOptions) openSession(env func(string) string) (s *session, err error) {
 	if o.session == "" {
 		return nil, nil //nolint:nilnil // a nil session keeps nothing
 	}
-	file, err := toolrunner.OpenFileCheckpoint(o.session)
+	s = &session{}
+	defer func() {
+		if err != nil {
+			s.close()
+			s, err = nil, fmt.Errorf("-session %s: %s", o.session, explainError(err))
+		}
+	}()
+	folders, err := userFolders(env)
 	if err != nil {
-		return nil, fmt.Errorf("-session %s: %s", o.session, explainError(err))
+		return s, err
 	}
-	return &session{file}, nil
+	if s.path, err = folders.sessionPath(o.session); err != nil {
+		return s, err
+	}
+	if err := o.keepApart(s.path, folders); err != nil {
+		return s, err
+	}
+	if s.lock, err = folders.lock(s.path); err != nil {
+		return s, err
+	}
+	if s.key, err = folders.sealKey(); err != nil {
+		return s, err
+	}
+	if s.FileCheckpoint, err = toolrunner.OpenFileCheckpoint(s.path); err != nil {
+		return s, err
+	}
+	if err := os.Chmod(s.path, 0o600); err != nil {
+		return s, err
+	}
+	s.file, err = os.Lstat(s.path)
+	return s, err
 }
 
 // begun reports whether there is a run in the file.
@@ -29,16 +66,32 @@ func (s *session) begun() bool { return s != nil && s.Snapshot() != nil }
 
 // close closes the file. What is in it is safe without that.
 func (s *session) close() {
-	if s != nil {
-		_ = s.Close()
+	if s == nil {
+		return
 	}
+	if s.FileCheckpoint != nil {
+		_ = s.FileCheckpoint.Close()
+	}
+	if s.lock != nil {
+		_ = s.lock.Close()
+	}
+}
+
+// checkpoint keeps what has changed in the run, as long as the path leads to the file
+// that was opened.
+func (s *session) checkpoint(ctx context.Context, delta toolrunner.Delta) error {
+	now, err := os.Lstat(s.path)
+	if err != nil || !os.SameFile(now, s.file) {
+		return fmt.Errorf("the file of -session was replaced while the run used it: %s", s.path)
+	}
+	return s.Append(ctx, delta)
 }
 
 // open returns the runner for a run that begins with the prompt, or goes on with
 // it.
 func (s *session) open(messages *anthropic.BetaMessageService, tools []anthropic.BetaTool, params toolrunner.Params, prompt string) (*toolrunner.Runner, error) {
 	if s != nil {
-		params.Checkpoint = s.Append
+		params.Checkpoint, params.SnapshotKey = s.checkpoint, s.key
 	}
 	said := anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock(prompt))
 	if !s.begun() {
@@ -46,6 +99,9 @@ func (s *session) open(messages *anthropic.BetaMessageService, tools []anthropic
 		return toolrunner.New(messages, tools, params)
 	}
 	runner, err := toolrunner.Resume(messages, tools, params, s.Snapshot())
+	if snapshot := (*toolrunner.SnapshotError)(nil); errors.As(err, &snapshot) {
+		return nil, fmt.Errorf("-session %s: %w; only files that this command has written for you can be used", s.path, err)
+	}
 	if err != nil || prompt == "" {
 		return runner, err
 	}

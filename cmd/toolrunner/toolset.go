@@ -27,6 +27,9 @@ func toolset() []toolsetTool {
 	}
 }
 
+// fileTools returns the names of the tools that open the file of their input.
+func fileTools() []string { return []string{"read", "write", "edit"} }
+
 // toolsetNames returns the names of the toolset's tools.
 func toolsetNames() []string {
 	var names []string
@@ -37,7 +40,7 @@ func toolsetNames() []string {
 }
 
 // addToolset adds the tools of these names, which work in a folder.
-func (k *kit) addToolset(names []string, dir string) error {
+func (k *kit) addToolset(names []string, dir string, keep guarded) error {
 	if len(names) == 0 {
 		return nil
 	}
@@ -53,7 +56,11 @@ func (k *kit) addToolset(names []string, dir string) error {
 	work := &agenttoolset.AgentToolContext{Workdir: dir}
 	for _, tool := range toolset() {
 		if slices.Contains(names, tool.name) {
-			k.tools = append(k.tools, tool.open(work))
+			opened := tool.open(work)
+			if slices.Contains(fileTools(), tool.name) {
+				opened = guardedTool{opened, keep}
+			}
+			k.tools = append(k.tools, opened)
 			k.readOnly[tool.name] = tool.readOnly
 		}
 	}

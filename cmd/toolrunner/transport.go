@@ -30,6 +30,7 @@ func (s *server) transport(ctx context.Context, last *tail) mcp.Transport {
 		command.Env = append(command.Env, name+"="+value)
 	}
 	command.Stderr = last
+	inGroup(command)
 	return &mcp.CommandTransport{Command: command, TerminateDuration: endTime}
 }
 

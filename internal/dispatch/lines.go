@@ -31,6 +31,14 @@ func (l *Lines) Fresh() {
 	}
 }
 
+// Discard drops what was read and is not the beginning of a line that somebody waits
+// for.
+func (l *Lines) Discard() {
+	if l.pending == nil {
+		_, _ = l.in.Discard(l.in.Buffered())
+	}
+}
+
 // Next returns the next line without its end.
 func (l *Lines) Next(ctx context.Context) (string, error) {
 	if l.pending == nil {

@@ -17,6 +17,17 @@ func lock(file *os.File) error {
 	return err
 }
 
+func try(file *os.File) (bool, error) {
+	err := flock(file, syscall.LOCK_EX|syscall.LOCK_NB)
+	switch {
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		return false, nil
+	case errors.Is(err, errors.ErrUnsupported):
+		return true, nil
+	}
+	return err == nil, err
+}
+
 // unlock cannot fail in a way that matters: closing the file unlocks it as well.
 func unlock(file *os.File) { _ = flock(file, syscall.LOCK_UN) }
 

@@ -272,3 +272,18 @@ func TestDecisionsSayWhatTheyAre(t *testing.T) {
 		}
 	}
 }
+
+// P13: the model reads whether a person or a rule has denied a call.
+func TestForbiddenCallsSpeakOfNoUser(t *testing.T) {
+	var ran runtest.Journal
+	rule := func(_ context.Context, call *toolrunner.Call) (toolrunner.Decision, error) {
+		return map[string]toolrunner.Decision{"a": toolrunner.Forbid(""), "b": toolrunner.Forbid("not today"), "c": toolrunner.Deny("")}[call.ID], nil
+	}
+	c := runtest.Start(t, approving(rule), runtest.Tools(ran.Tool("work")), runtest.Calls("work", "a", "b", "c"), toolrunnertest.Text("done"))
+	c.Run(t)
+	ran.Want(t)
+	const forbidden = "Error: this call is not allowed, and it was not run."
+	runtest.WantFailure(t, c.Request(t, 1), "a", forbidden)
+	runtest.WantFailure(t, c.Request(t, 1), "b", forbidden+" The reason: not today")
+	runtest.WantFailure(t, c.Request(t, 1), "c", declined)
+}

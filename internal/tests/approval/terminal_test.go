@@ -50,36 +50,8 @@ func TestTerminalReadsAnswers(t *testing.T) {
 			if tt.want == "" && !errors.Is(err, io.EOF) || tt.want != "" && (err != nil || d.String() != tt.want) {
 				t.Errorf("the decision is %v, %v; want %q", d, err, tt.want)
 			}
-			if n := strings.Count(out.String(), "Run it?"); n != tt.asked {
+			if n := strings.Count(out.String(), "Run work with "); n != tt.asked {
 				t.Errorf("asked %d times, want %d:\n%s", n, tt.asked, out.String())
-			}
-		})
-	}
-}
-
-// What the model wrote cannot move the cursor, hide or turn text round: it is shown
-// as the JSON that it is.
-func TestTerminalShowsControlCharactersAsEscapes(t *testing.T) {
-	tests := []struct{ name, input, want string }{
-		{"laid out", `{"b":1,"a":[true,{}]}`, "work wants to run with\n  {\n    \"b\": 1,\n    \"a\": [\n      true,\n      {}\n    ]\n  }\nRun it?"},
-		{"escaped by the model", `{"a":"\u001b[2J\n"}`, `"a": "\u001b[2J\n"`},
-		{"delete", "{\"a\":\"\x7f\"}", `"a": "\u007f"`},
-		{"C1", "{\"a\":\"\u009b2J\"}", `"a": "\u009b2J"`},
-		{"right to left", "{\"a\":\"\u202egpj.exe\"}", `"a": "\u202egpj.exe"`},
-		{"no width", "{\"a\":\"x\u200by\"}", `"a": "x\u200by"`},
-		{"line separator", "{\"a\":\"x\u2028Run it?\"}", `"a": "x\u2028Run it?"`},
-		{"beyond 16 bits", "{\"a\":\"\U000e0041\"}", `"a": "\udb40\udc41"`},
-		{"letters", `{"a":"äöü 漢字 🙂"}`, `"a": "äöü 漢字 🙂"`},
-		{"no JSON", "\x1b]0;title\x07", `  \u001b]0;title\u0007` + "\n"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			var out bytes.Buffer
-			if _, err := asked(t.Context(), toolrunner.AskTerminal(strings.NewReader("s\n"), &out), tt.input); err != nil {
-				t.Fatal(err)
-			}
-			if got := out.String(); !strings.Contains(got, tt.want) || strings.Contains(strings.ReplaceAll(got, "\n", ""), "\x1b") {
-				t.Errorf("shown is %q, want %q in it", got, tt.want)
 			}
 		})
 	}
@@ -210,7 +182,7 @@ func TestTerminalIsSharedByRunners(t *testing.T) {
 			}
 		})
 		synctest.Wait()
-		if n := strings.Count(out.String(), "Run it?"); n != 1 {
+		if n := strings.Count(out.String(), "Run work with "); n != 1 {
 			t.Errorf("%d questions are open, want 1", n)
 		}
 		cancel()
@@ -220,7 +192,7 @@ func TestTerminalIsSharedByRunners(t *testing.T) {
 			synctest.Wait()
 		}
 		everybody.Wait()
-		if n := strings.Count(out.String(), "Run it?"); n != 2 {
+		if n := strings.Count(out.String(), "Run work with "); n != 2 {
 			t.Errorf("%d questions were asked, want 2", n)
 		}
 	})

@@ -177,3 +177,27 @@ func TestPrintingARunnerShowsNoSecret(t *testing.T) {
 		}
 	}
 }
+
+// MW1: a secret across the place where a text is cut leaves nothing of itself; MW3: nor
+// does one that nobody has announced, in the text of a tool's error.
+func TestSecretsAreHiddenBeforeTextIsCut(t *testing.T) {
+	for _, secret := range []string{secretKey, "ghp_0123456789abcdefghijklmnop", "password=correcthorsebattery"} {
+		for cut := range len(secret) {
+			var log bytes.Buffer
+			s := secretStage(t, &log, slog.LevelInfo, 0, toolrunnertest.Message(toolrunnertest.Call("c1", "fail", `{}`)), toolrunnertest.Text("done"))
+			fail := toolrunner.NewTool("fail", "", func(context.Context, struct{}) (string, error) {
+				return "", errors.New(strings.Repeat("x", 999-cut) + " " + secret + " tail")
+			})
+			if err := s.AddTools(fail); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Play(t.Context(), false, nil); err != nil {
+				t.Fatal(err)
+			}
+			value := secret[strings.Index(secret, "=")+1:]
+			if part := value[:min(len(value), 6)]; strings.Contains(log.String(), part) || !strings.Contains(log.String(), "xxx") {
+				t.Errorf("cut after %d bytes of %q, the records hold %q", cut, secret, part)
+			}
+		}
+	}
+}

@@ -192,6 +192,43 @@ func TestLimitBoundsCallsByNameAcrossRunners(t *testing.T) {
 	})
 }
 
+// MW6: an agent that is a tool, under the limit that its own tools are under, does not
+// wait for itself, however deep; its calls stay bounded.
+func TestLimitLendsThePlaceOfACallToTheCallsWithinIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		limit := []toolrunner.Middleware{toolrunner.Limit(1)}
+		running, most := 0, 0
+		var mu sync.Mutex
+		leaf := runtest.Raw("leaf", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
+			mu.Lock()
+			running++
+			most = max(most, running)
+			mu.Unlock()
+			<-time.After(time.Second)
+			mu.Lock()
+			running--
+			mu.Unlock()
+			return nil, nil
+		})
+		agent := func(inner *toolrunner.Tool) *toolrunner.Tool {
+			return runtest.Raw("agent", func(ctx context.Context, _ *toolrunner.Call) (*toolrunner.Result, error) {
+				d := runtest.StartUnchecked(t, toolrunner.Params{Middleware: limit}, runtest.Tools(inner), runtest.Calls(inner.Name(), "a", "b", "c"), toolrunnertest.Text("done"))
+				return nil, d.Play(ctx, func(*toolrunner.Turn) {})
+			})
+		}
+		outer := agent(agent(leaf))
+		d := runtest.StartUnchecked(t, toolrunner.Params{Middleware: limit}, runtest.Tools(outer), runtest.Calls("agent", "a", "b"), toolrunnertest.Text("done"))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if err := d.Play(ctx, func(*toolrunner.Turn) {}); err != nil {
+			t.Errorf("the run ended with %v", err)
+		}
+		if most != 1 {
+			t.Errorf("%d calls ran at once, want 1", most)
+		}
+	})
+}
+
 // A call that waits for its place ends with its context.
 func TestLimitWaitsNoLongerThanItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -29,7 +29,7 @@ func TestManyRunnersShareWhatTheyAreGiven(t *testing.T) {
 	service := api.client()
 	params := toolrunner.Params{
 		BetaMessageNewParams: anthropic.BetaMessageNewParams{Model: "m", MaxTokens: 10, Messages: []anthropic.BetaMessageParam{anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("hi"))}},
-		Middleware:           []toolrunner.Middleware{toolrunner.Limit(50), toolrunner.CacheResults(5)},
+		Middleware:           []toolrunner.Middleware{toolrunner.Limit(50)},
 		Logger:               slog.New(slog.NewTextHandler(nowhereToLog{}, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	type key struct{}

@@ -178,7 +178,7 @@ func TestPanicsFailTheirCallOnly(t *testing.T) {
 	}{
 		{"handler", boom, nil, 0},
 		{"handler with a timeout", boom, nil, time.Hour},
-		{"handler within middleware", boom, []toolrunner.Middleware{toolrunner.Timeout(time.Hour), toolrunner.Limit(1), toolrunner.Retry(3, 0), toolrunner.CacheResults(1), toolrunner.Truncate(9)}, 0},
+		{"handler within middleware", boom, []toolrunner.Middleware{toolrunner.Timeout(time.Hour), toolrunner.Limit(1), toolrunner.Retry(3, 0), toolrunner.Truncate(9)}, 0},
 		{"nil map", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) { m["secret"] = 1; return nil, nil }, nil, 0},
 		{"nil error", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) { panic(nil) }, nil, 0}, //nolint:govet // to panic is its purpose
 		{"Goexit", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) { runtime.Goexit(); return nil, nil }, nil, 0},
