@@ -93,7 +93,7 @@ func TestExclusiveChangesNothingElse(t *testing.T) {
 		t.Errorf("the tool was closed %d times, want once", foreign.closed)
 	}
 	var none *slowTool
-	_, err := toolrunner.New(nil, toolrunner.Exclusive(none, nil), toolrunner.Params{BetaMessageNewParams: ask("hi")})
+	_, err := toolrunner.New(&runtest.New(t).Client.Beta.Messages, toolrunner.Exclusive(none, nil), runtest.Asking("hi"))
 	if err == nil {
 		t.Error("New() error = nil, want one for a nil tool")
 	}
