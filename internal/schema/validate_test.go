@@ -195,9 +195,14 @@ func TestAlternativesInsideAlternativesEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deep := strings.Repeat("[", 200) + "1" + strings.Repeat("]", 200)
-	if err := schema.Check(json.RawMessage(`{"k":` + deep + `}`)); err != nil {
-		t.Errorf("check beyond the limit = %v; want nil", err)
+	for _, depth := range []int{2, 200, 4_000} {
+		deep := func(inner string) json.RawMessage {
+			return json.RawMessage(`{"k":` + strings.Repeat("[", depth) + inner + strings.Repeat("]", depth) + `}`)
+		}
+		if err := schema.Check(deep("")); err != nil {
+			t.Errorf("depth %d: check = %v; want nil", depth, err)
+		}
+		wantError(t, schema.Check(deep("1")), "k: expected")
 	}
 	wantError(t, schema.Check(json.RawMessage(`{"k":[[1]]}`)), "k")
 }
