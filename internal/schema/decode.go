@@ -19,7 +19,7 @@ type Decoder struct {
 }
 
 // keyPolicy says what becomes of keys that have no field of exactly that name.
-type keyPolicy int
+type keyPolicy uint8
 
 const (
 	refuseKeys keyPolicy = iota // and keys that come twice
@@ -74,30 +74,37 @@ func DecodeExact(input json.RawMessage, into any) error {
 // Decode decodes input into what into points to, a value of the decoder's type. read is input as it was parsed before: if
 // it is nil, or input has changed since, input is parsed. The error is an *Error, and what is decoded until then stays.
 func (d *Decoder) Decode(input json.RawMessage, read *Document, into any) error {
-	if read == nil || read.text != string(input) {
-		var err error
-		if read, err = readDocument(input); err != nil {
-			return err
-		}
+	if read == nil || read.text != string(input) || d.big || d.whole {
+		return d.anew(input, into)
 	}
-	if d.whole {
-		if err := unmarshal(input, into); err != nil {
-			c := checker{}
-			c.failure(err)
-			return &Error{faults: c.faults, cause: err}
-		}
+	f := filler{keys: d.keys}
+	if f.value(d.plan, &read.root, reflect.ValueOf(into).Elem()) {
 		return nil
 	}
 	return d.fill(&read.root, reflect.ValueOf(into).Elem())
 }
 
+// anew decodes input that was not parsed, and what Decode does not do on the small stack that a handler begins with.
+func (d *Decoder) anew(input json.RawMessage, into any) error {
+	read, err := readDocument(input)
+	if err != nil {
+		return err
+	}
+	if !d.whole {
+		return d.fill(&read.root, reflect.ValueOf(into).Elem())
+	}
+	if err := unmarshal(input, into); err != nil {
+		c := checker{}
+		c.failure(err)
+		return &Error{faults: c.faults, cause: err}
+	}
+	return nil
+}
+
 // fill decodes twice where the value does not fit: the second time, to say what is wrong. To decode it once more leaves
 // what was decoded before as it is.
 func (d *Decoder) fill(v *jsonValue, into reflect.Value) error {
-	f := filler{keys: d.keys}
-	if d.big {
-		f.notes = &notes{checker: checker{digits: digitsFor(v.raw)}}
-	}
+	f := filler{keys: d.keys, notes: &notes{checker: checker{digits: digitsFor(v.raw)}}}
 	if f.value(d.plan, v, into) {
 		return nil
 	}

@@ -126,23 +126,19 @@ func (v *jsonValue) integer(digits int) string {
 	return text
 }
 
-func (f filler) whole(p *plan, v *jsonValue, into reflect.Value) bool {
-	return setInteger(v.integer(20), into) || f.refuse(p, v)
+func (f filler) signed(p *plan, v *jsonValue, into reflect.Value) bool {
+	n, err := strconv.ParseInt(v.integer(20), 10, 64)
+	if err != nil || into.OverflowInt(n) {
+		return f.refuse(p, v)
+	}
+	into.SetInt(n)
+	return true
 }
 
-// setInteger reports whether a text is an integer that fits.
-func setInteger(text string, into reflect.Value) bool {
-	if into.CanInt() {
-		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || into.OverflowInt(n) {
-			return false
-		}
-		into.SetInt(n)
-		return true
-	}
-	n, err := strconv.ParseUint(text, 10, 64)
+func (f filler) unsigned(p *plan, v *jsonValue, into reflect.Value) bool {
+	n, err := strconv.ParseUint(v.integer(20), 10, 64)
 	if err != nil || into.OverflowUint(n) {
-		return false
+		return f.refuse(p, v)
 	}
 	into.SetUint(n)
 	return true
@@ -214,23 +210,29 @@ func (f filler) items(p *plan, v *jsonValue, into reflect.Value, n int) bool {
 	return all
 }
 
-// keyReader returns how the key of a member gets into a map's key of type t; nil: not at all.
-func keyReader(t reflect.Type) func(text string, into reflect.Value) error {
+// key returns how the key of a member gets into a map's key of type t; nil: not at all.
+func (w *walker) key(t reflect.Type) func(f filler, text string, into reflect.Value) bool {
 	switch {
 	case reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
-		return func(text string, into reflect.Value) error {
+		return func(f filler, text string, into reflect.Value) bool {
 			into.SetZero()
 			reader, _ := reflect.TypeAssert[encoding.TextUnmarshaler](into.Addr())
-			return reader.UnmarshalText([]byte(text))
+			return f.unless(reader.UnmarshalText([]byte(text)))
 		}
 	case t.Kind() == reflect.String:
-		return func(text string, into reflect.Value) error { into.SetString(strings.Clone(text)); return nil }
+		return func(_ filler, text string, into reflect.Value) bool {
+			into.SetString(strings.Clone(text))
+			return true
+		}
 	case isIntegerKind(t.Kind()):
-		return func(text string, into reflect.Value) error {
-			if !setInteger(text, into) {
-				return &json.UnmarshalTypeError{Value: "string " + text, Type: t}
+		p := &plan{typ: t}
+		w.kind(p)
+		return func(f filler, text string, into reflect.Value) bool {
+			v := jsonValue{kind: kindNumber, raw: text}
+			if strings.ContainsAny(text, ".eE") {
+				return f.refuse(p, &v)
 			}
-			return nil
+			return p.fill(f, p, &v, into)
 		}
 	}
 	return nil
@@ -247,7 +249,7 @@ func (f filler) mapping(p *plan, v *jsonValue, into reflect.Value) bool {
 	all := true
 	for i := range v.elems {
 		elem.SetZero()
-		ok := f.inside(pathStep{key: v.elems[i].key}, p.elem, &v.elems[i], elem) && f.unless(p.key(v.elems[i].key, key))
+		ok := f.inside(pathStep{key: v.elems[i].key}, p.elem, &v.elems[i], elem) && p.key(f, v.elems[i].key, key)
 		if all = all && ok; !all && !f.reporting {
 			return false
 		}
@@ -269,11 +271,36 @@ func (f filler) object(p *plan, v *jsonValue, into reflect.Value) bool {
 	}
 	all := true
 	for i := range v.elems {
-		ok := f.field(p, &v.elems[i], seen, into)
+		member := &v.elems[i]
+		field := p.byName[member.key]
+		ok := true
+		switch {
+		case field == nil || field.unseen || seen[field.number] && f.keys == refuseKeys:
+			ok = f.stray(p, member, into)
+		case member.kind == kindNull && field.fallback != nil && !field.nullable:
+			continue
+		case field.quoted:
+			ok, seen[field.number] = f.member(member, into), true
+		default:
+			seen[field.number] = true
+			if value, settable := field.in(into); !settable {
+				ok = f.member(member, into) // encoding/json says why not
+			} else if f.reporting {
+				ok = f.inside(pathStep{key: member.key}, field.plan, member, value)
+			} else {
+				ok = f.value(field.plan, member, value)
+			}
+		}
 		if all = all && ok; !all && !f.reporting {
 			return false
 		}
 	}
+	return f.fallBack(p, seen, into) && all
+}
+
+// fallBack fills the fields that are not given with their defaults.
+func (f filler) fallBack(p *plan, seen []bool, into reflect.Value) bool {
+	all := true
 	for _, field := range p.fallbacks {
 		if value, ok := field.in(into); ok && !seen[field.number] {
 			all = f.inside(pathStep{key: field.name}, field.plan, field.fallback, value) && all
@@ -282,43 +309,25 @@ func (f filler) object(p *plan, v *jsonValue, into reflect.Value) bool {
 	return all
 }
 
-// field fills the field that a member is for.
-func (f filler) field(p *plan, member *jsonValue, seen []bool, into reflect.Value) bool {
-	field := p.byName[member.key]
-	if field == nil || field.hidden() {
-		switch {
-		case f.keys == matchKeys:
-			return f.member(member, into)
-		case f.keys == refuseKeys && f.reporting:
-			f.notes.faultAt(member.key, func() string { return "unknown property; " + p.known(member.key) })
-		}
-		return f.keys == dropKeys
-	}
-	if seen[field.number] && f.keys == refuseKeys {
-		if f.reporting {
-			f.notes.faultAt(member.key, func() string { return "given more than once" })
-		}
-		return false
-	}
-	if member.kind == kindNull && field.fallback != nil && !field.nullable {
-		return true
-	}
-	seen[field.number] = true
-	if field.quoted {
+// stray has a member that no field is for, or none any more.
+func (f filler) stray(p *plan, member *jsonValue, into reflect.Value) bool {
+	switch field := p.byName[member.key]; {
+	case f.keys == matchKeys:
 		return f.member(member, into)
+	case f.keys == dropKeys || !f.reporting:
+	case field == nil || field.unseen:
+		f.notes.faultAt(member.key, func() string { return "unknown property; " + p.known(member.key) })
+	default:
+		f.notes.faultAt(member.key, func() string { return "given more than once" })
 	}
-	value, ok := field.in(into)
-	if !ok {
-		return f.member(member, into) // encoding/json says why not
-	}
-	return f.inside(pathStep{key: member.key}, field.plan, member, value)
+	return f.keys == dropKeys
 }
 
 // known lists the properties of a struct for somebody who wrote another one.
 func (p *plan) known(key string) string {
 	var r rule
 	for _, name := range slices.Sorted(maps.Keys(p.byName)) {
-		r.property(name).declared = !p.byName[name].hidden()
+		r.property(name).declared = !p.byName[name].unseen
 	}
 	return r.known(key)
 }

@@ -198,7 +198,8 @@ func ownText(raw string) string {
 	return unquoteContent(content)
 }
 
-func unquoteContent(content string) string {
+//go:noinline
+func unquoteContent(content string) string { // apart, as it takes much stack
 	var short [128]byte
 	return wire.UnquoteContent(append(short[:0], content...))
 }

@@ -16,8 +16,8 @@ type plan struct {
 	fill     func(f filler, p *plan, v *jsonValue, into reflect.Value) bool
 	// null says what null does: mostly, it leaves the value as it is.
 	null nullMeaning
-	elem *plan                                       // of what the type holds
-	key  func(text string, into reflect.Value) error // of a map
+	elem *plan                                                // of what the type holds
+	key  func(f filler, text string, into reflect.Value) bool // of a map
 	// fields of a struct, in the order of the declaration and by their names; fallbacks are those with a default.
 	fields    []planField
 	byName    map[string]*planField
@@ -43,6 +43,7 @@ type planField struct {
 	structField
 	plan     *plan
 	number   int        // of the field in the struct
+	unseen   bool       // hidden from the model
 	fallback *jsonValue // stands for the property where it is missing; may be nil
 	nullable bool       // null is a value like others
 }
@@ -106,8 +107,10 @@ func (w *walker) kind(p *plan) {
 		p.describe, p.fill = describeString, filler.chars
 	case k == reflect.Bool:
 		p.describe, p.fill = describeBoolean, filler.boolean
-	case isIntegerKind(k):
-		p.describe, p.fill = describeInteger, filler.whole
+	case k >= reflect.Int && k <= reflect.Int64:
+		p.describe, p.fill = describeInteger, filler.signed
+	case k >= reflect.Uint && k <= reflect.Uintptr:
+		p.describe, p.fill = describeInteger, filler.unsigned
 	case k == reflect.Float32 || k == reflect.Float64:
 		p.describe, p.fill = describeFloat, filler.float
 	case k == reflect.Array:
@@ -121,7 +124,7 @@ func (w *walker) kind(p *plan) {
 			p.describe = describeBytes
 		}
 	case k == reflect.Map:
-		p.describe, p.elem, p.key = describeMap, w.plan(p.typ.Elem()), keyReader(p.typ.Key())
+		p.describe, p.elem, p.key = describeMap, w.plan(p.typ.Elem()), w.key(p.typ.Key())
 		if p.null = nullFills; p.key != nil {
 			p.fill, p.null = filler.mapping, nullClears
 		}
@@ -138,7 +141,7 @@ func (w *walker) fields(p *plan) {
 	p.fields = make([]planField, len(all))
 	p.byName = make(map[string]*planField, len(all))
 	for i, f := range all {
-		p.fields[i] = planField{structField: f, plan: w.plan(f.typ), number: i}
+		p.fields[i] = planField{structField: f, plan: w.plan(f.typ), number: i, unseen: f.hidden()}
 		p.byName[f.name] = &p.fields[i]
 	}
 }

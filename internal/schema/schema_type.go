@@ -212,7 +212,7 @@ func describeStruct(b *schemaBuilder, p *plan) (jsonValue, error) {
 	properties, required := jsonObject(), jsonArray()
 	for i := range p.fields {
 		f := &p.fields[i]
-		if f.hidden() {
+		if f.unseen {
 			continue
 		}
 		schema, isRequired, err := b.fieldSchema(f)
