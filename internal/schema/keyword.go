@@ -22,14 +22,16 @@ const (
 	formatSchema                   // a schema
 	formatSchemas                  // an array of schemas, not empty
 	formatNamed                    // an object of schemas
+	formatEither                   // an object of schemas or arrays of names
+	formatFlags                    // an object of booleans
 )
 
 func formatOf(keyword string) format {
 	switch keyword {
-	case "$id", "$schema", "$ref", "$dynamicRef", "$comment", "title", "description", "pattern", "format",
+	case "$id", "$schema", "$ref", "$dynamicRef", "$recursiveRef", "$comment", "title", "description", "pattern", "format",
 		"contentEncoding", "contentMediaType":
 		return formatText
-	case "$anchor", "$dynamicAnchor":
+	case "$anchor", "$dynamicAnchor", "$recursiveAnchor":
 		return formatAnchor
 	case "uniqueItems", "readOnly", "writeOnly", "deprecated":
 		return formatFlag
@@ -52,6 +54,10 @@ func formatOf(keyword string) format {
 		return formatSchemas
 	case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas":
 		return formatNamed
+	case "dependencies":
+		return formatEither
+	case "$vocabulary":
+		return formatFlags
 	}
 	return formatFree
 }
@@ -66,7 +72,7 @@ func subschemas(k *jsonValue) []jsonValue {
 	switch formatOf(k.key) {
 	case formatSchema:
 		return []jsonValue{*k}
-	case formatSchemas, formatNamed:
+	case formatSchemas, formatNamed, formatEither:
 		return k.elems
 	}
 	return nil
@@ -103,6 +109,12 @@ func checkFormat(k *jsonValue) error {
 		want, ok = "an object of arrays of names, none twice", k.kind == kindObject
 		for i := range k.elems {
 			ok = ok && areNames(&k.elems[i])
+		}
+	case formatEither, formatFlags:
+		want, ok = "an object of schemas or of lists", k.kind == kindObject
+		for i := range k.elems {
+			v := &k.elems[i]
+			ok = ok && (v.isBool() || formatOf(k.key) == formatEither && (v.isSchema() || areNames(v)))
 		}
 	case formatSchema:
 		if k.kind == kindArray && k.key == "items" {

@@ -230,6 +230,9 @@ func (c *schemaCompiler) inside(k *jsonValue, foreign bool) (inner []*rule, err 
 		return []*rule{one}, err
 	}
 	for i := range subschemas(k) {
+		if k.key == "dependencies" && k.elems[i].kind == kindArray {
+			continue
+		}
 		r, err := c.rule(&k.elems[i], foreign)
 		if err != nil && k.kind == kindObject {
 			err = fmt.Errorf("%s: %w", k.elems[i].key, err)
