@@ -50,6 +50,8 @@ func (f filler) inside(step pathStep, p *plan, v *jsonValue, into reflect.Value)
 func (f filler) refuse(p *plan, v *jsonValue) bool {
 	if f.reporting {
 		f.notes.fault(func() string { return fmt.Sprintf("expected %s, got %s", p.words(), summary(v)) })
+	}
+	if f.reporting && f.notes.cause == nil {
 		f.notes.cause = &json.UnmarshalTypeError{Value: summary(v), Type: p.typ}
 	}
 	return false

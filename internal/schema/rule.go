@@ -138,7 +138,9 @@ func resolve(root *jsonValue, pointer string, visit func(*jsonValue)) (*jsonValu
 	}
 	target := root
 	for _, token := range strings.Split(path, "/")[1:] {
-		token = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
+		if strings.Contains(token, "~") {
+			token = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
+		}
 		if i, err := strconv.Atoi(token); target.kind == kindArray && err == nil && i >= 0 && i < len(target.elems) {
 			target = &target.elems[i]
 		} else if target = target.get(token); target == nil {

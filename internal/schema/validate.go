@@ -167,7 +167,7 @@ func (c *checker) number(r *rule, v *jsonValue) {
 const (
 	maxDigits     = 10_000
 	maxAllDigits  = 100_000
-	digitsPerByte = 10
+	digitsPerByte = 2
 )
 
 func digitsFor(input string) int { return maxAllDigits + digitsPerByte*len(input) }
