@@ -340,6 +340,7 @@ func integerSchema(t reflect.Type) jsonValue {
 // quotedSchema describes a string with JSON text inside. What is said of the value beyond what the type says, which is
 // known, goes into the words of the text: as texts, or into the description.
 func quotedSchema(inner jsonValue, known []jsonValue) jsonValue {
+	sortKeywords(&inner)
 	schema := ofType("string")
 	var said []jsonValue
 	for _, member := range inner.elems {
