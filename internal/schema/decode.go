@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -94,9 +95,7 @@ func (d *Decoder) anew(input json.RawMessage, into any) error {
 		return d.fill(&read.root, reflect.ValueOf(into).Elem())
 	}
 	if err := unmarshal(input, into); err != nil {
-		c := checker{}
-		c.failure(err)
-		return &Error{faults: c.faults, cause: err}
+		return &Error{faults: []string{failure(nil, err)}, cause: err}
 	}
 	return nil
 }
@@ -110,6 +109,9 @@ func (d *Decoder) fill(v *jsonValue, into reflect.Value) error {
 	}
 	f.notes, f.reporting = &notes{checker: checker{digits: digitsFor(v.raw)}}, true
 	f.value(d.plan, v, into)
+	if f.notes.faults == nil {
+		f.notes.faults = []string{f.notes.first}
+	}
 	return &Error{faults: f.notes.faults, unlisted: f.notes.unlisted, cause: f.notes.cause}
 }
 
@@ -128,34 +130,27 @@ func unmarshal(data []byte, into any) error {
 	return decoder.Decode(into)
 }
 
-// failure lists an error of encoding/json, in the words of JSON.
-func (c *checker) failure(err error) {
+// failure says what an error of encoding/json about a value means, in the words of JSON.
+func failure(path []pathStep, err error) string {
 	own := (*Error)(nil)
 	wrong := (*json.UnmarshalTypeError)(nil)
 	switch {
 	case errors.As(err, &own) && len(own.faults) > 0:
-		c.fault(func() string { return own.faults[0] })
-	case errors.As(err, &wrong):
-		length := len(c.path)
-		for name := range strings.SplitSeq(wrong.Field, ".") {
-			if name != "" {
-				c.path = append(c.path, pathStep{key: name})
-			}
-		}
-		c.fault(func() string {
-			return fmt.Sprintf("expected %s, got %s", newWalker().plan(wrong.Type).words(), abbreviate(wrong.Value, maxValueText))
-		})
-		c.path = c.path[:length]
-	default:
-		c.fault(func() string { return abbreviate(err.Error(), maxFaultText) })
+		return own.faults[0]
+	case !errors.As(err, &wrong):
+		return describeFault(path, abbreviate(err.Error(), maxFaultText))
 	}
+	path = slices.Clone(path)
+	for name := range strings.SplitSeq(wrong.Field, ".") {
+		if name != "" {
+			path = append(path, pathStep{key: name})
+		}
+	}
+	return describeFault(path, fmt.Sprintf("expected %s, got %s", newWalker().plan(wrong.Type).words(), abbreviate(wrong.Value, maxValueText)))
 }
 
 // words says what a Go type takes, in the words of JSON.
 func (p *plan) words() string {
-	if p.variants != nil {
-		return "object"
-	}
 	b := newSchemaBuilder()
 	tree, err := b.schema(p)
 	if err != nil || len(b.defs.elems) > 0 {

@@ -3,7 +3,6 @@ package schema
 import (
 	"encoding"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -19,10 +18,11 @@ type filler struct {
 	notes     *notes // nil unless reporting, or there are integers of any size
 }
 
-// notes are what a filler remembers.
+// notes are what a filler remembers: what is wrong with the keys, or else the first value that is not of its type.
 type notes struct {
 	checker
 	cause error
+	first string
 }
 
 func (f filler) value(p *plan, v *jsonValue, into reflect.Value) bool {
@@ -48,20 +48,21 @@ func (f filler) inside(step pathStep, p *plan, v *jsonValue, into reflect.Value)
 
 // refuse notes that a value is not what its type takes.
 func (f filler) refuse(p *plan, v *jsonValue) bool {
-	if f.reporting {
-		f.notes.fault(func() string { return fmt.Sprintf("expected %s, got %s", p.words(), summary(v)) })
+	got := summary(v)
+	if v.kind == kindNumber {
+		got = "number " + got
 	}
-	if f.reporting && f.notes.cause == nil {
-		f.notes.cause = &json.UnmarshalTypeError{Value: summary(v), Type: p.typ}
+	if f.reporting && p.variants != nil {
+		f.notes.fault(func() string { return "expected object, got " + summary(v) })
 	}
-	return false
+	return f.unless(&json.UnmarshalTypeError{Value: got, Type: p.typ})
 }
 
 // unless reports whether there is no error, and notes it.
 func (f filler) unless(err error) bool {
-	if err != nil && f.reporting {
-		f.notes.failure(err)
+	if err != nil && f.reporting && f.notes.cause == nil {
 		f.notes.cause = err
+		f.notes.first = failure(f.notes.path, err)
 	}
 	return err == nil
 }
