@@ -81,7 +81,11 @@ func (c *checker) err() error {
 }
 
 func (c *checker) value(r *rule, v *jsonValue) {
-	if r == nil || !c.spend(1) {
+	if r == nil || c.quiet && c.failed {
+		return
+	}
+	if c.steps--; c.steps < 0 {
+		c.failed = true
 		return
 	}
 	if !r.shared {
@@ -107,7 +111,9 @@ func (c *checker) compare(r *rule, v *jsonValue) {
 		c.fault(func() string { return "no value is accepted here" })
 		return
 	}
-	c.value(r.ref, v)
+	if r.ref != nil {
+		c.value(r.ref, v)
+	}
 	if r.types != 0 && !r.types.allow(v) {
 		c.fault(func() string {
 			return fmt.Sprintf("expected %s, got %s%s", r.expected(), summary(v), hint(r.admits, v))
@@ -137,6 +143,11 @@ func (c *checker) compare(r *rule, v *jsonValue) {
 }
 
 func (c *checker) listed(r *rule, v *jsonValue) bool {
+	for i := range min(len(r.enum), 8) {
+		if r.enum[i].raw == v.raw && v.kind == kindString { // mostly, it is written as in the schema
+			return true
+		}
+	}
 	if !r.kinds.allow(v) || !c.spend(len(v.raw)/16) {
 		return false
 	}
@@ -203,10 +214,12 @@ func (c *checker) text(r *rule, v *jsonValue) {
 		return
 	}
 	text := v.text()
-	if n := utf8.RuneCountInString(text); n < r.minLength || r.maxLength >= 0 && n > r.maxLength {
-		c.fault(func() string {
-			return fmt.Sprintf("expected %s characters, got %d: %s", countRange(r.minLength, r.maxLength), n, summary(v))
-		})
+	if r.minLength >= 0 || r.maxLength >= 0 {
+		if n := utf8.RuneCountInString(text); n < r.minLength || r.maxLength >= 0 && n > r.maxLength {
+			c.fault(func() string {
+				return fmt.Sprintf("expected %s characters, got %d: %s", countRange(r.minLength, r.maxLength), n, summary(v))
+			})
+		}
 	}
 	if r.pattern != nil && r.pattern.re != nil && !c.matches(r.pattern, text) {
 		c.fault(func() string { return fmt.Sprintf("expected text that matches %s, got %s", r.pattern.text, summary(v)) })
