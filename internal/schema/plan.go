@@ -69,19 +69,20 @@ func (w *walker) plan(t reflect.Type) *plan {
 	case t.Kind() == reflect.Pointer:
 		p.describe, p.fill, p.null, p.elem = describeElem, filler.pointer, nullClears, w.plan(t.Elem())
 	case t == reflect.TypeFor[json.RawMessage]():
-		p.describe, p.fill = describeAnything, filler.raw
+		p.describe, p.fill = says(), filler.raw
 	case t == reflect.TypeFor[time.Time]():
-		p.describe, p.decodesItself = describeTime, true
+		p.describe, p.decodesItself = decodedText("format", "date-time", decodesTime), true
 	case t == reflect.TypeFor[big.Int]():
-		p.describe, p.fill, p.null, w.big = describeBig, filler.big, nullStays, true
+		p.describe = says(jsonString("integer").as("type"), jsonString(decodesBig).as(keywordDecoder))
+		p.fill, p.null, w.big = filler.big, nullStays, true
 	case t.Kind() == reflect.Interface && t.NumMethod() == 0:
-		p.describe, p.fill = describeAnything, filler.anything
+		p.describe, p.fill = says(), filler.anything
 	case t.Kind() == reflect.Interface:
 		p.describe = refuse("interface type %s has no schema: a OneOf lists what it can hold")
 	case isUnion(t):
 		w.union(p)
 	case own || implements[encoding.TextUnmarshaler](t):
-		p.describe = describeString
+		p.describe = says(jsonString("string").as("type"))
 		if own {
 			p.describe = describeOwn
 		}
@@ -102,11 +103,11 @@ func (w *walker) kind(p *plan) {
 	p.null = nullStays
 	switch k := p.typ.Kind(); {
 	case p.typ == reflect.TypeFor[json.Number]():
-		p.describe, p.fill = describeNumber, filler.number
+		p.describe, p.fill = says(jsonString("number").as("type")), filler.number
 	case k == reflect.String:
-		p.describe, p.fill = describeString, filler.chars
+		p.describe, p.fill = says(jsonString("string").as("type")), filler.chars
 	case k == reflect.Bool:
-		p.describe, p.fill = describeBoolean, filler.boolean
+		p.describe, p.fill = says(jsonString("boolean").as("type")), filler.boolean
 	case k >= reflect.Int && k <= reflect.Int64:
 		p.describe, p.fill = describeInteger, filler.signed
 	case k >= reflect.Uint && k <= reflect.Uintptr:
@@ -121,7 +122,7 @@ func (w *walker) kind(p *plan) {
 			p.fill = filler.bytes
 		}
 		if isByteSlice(p.typ) {
-			p.describe = describeBytes
+			p.describe = decodedText("contentEncoding", "base64", decodesBase64)
 		}
 	case k == reflect.Map:
 		p.describe, p.elem, p.key = describeMap, w.plan(p.typ.Elem()), w.key(p.typ.Key())

@@ -105,7 +105,7 @@ func (c *schemaCompiler) rule(schema *jsonValue, foreign bool) (*rule, error) {
 			err = c.keyword(r, keyword, foreign)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", strings.TrimPrefix(keyword.key, "\x00"), err)
+			return nil, inside(keyword.key, err)
 		}
 	}
 	return r, nil
@@ -236,11 +236,8 @@ func (c *schemaCompiler) inside(k *jsonValue, foreign bool) (inner []*rule, err 
 			continue
 		}
 		r, err := c.rule(&k.elems[i], foreign)
-		if err != nil && k.kind == kindObject {
-			err = fmt.Errorf("%s: %w", k.elems[i].key, err)
-		}
 		if err != nil {
-			return nil, err
+			return nil, inside(k.elems[i].key, err)
 		}
 		inner = append(inner, r)
 	}

@@ -38,17 +38,25 @@ func eachSchema(schema *jsonValue, visit func(*jsonValue) error) error {
 		member := &schema.elems[i]
 		if formatOf(member.key) == formatSchema {
 			if err := eachSchema(member, visit); err != nil {
-				return fmt.Errorf("%s: %w", strings.TrimPrefix(member.key, "\x00"), err)
+				return inside(member.key, err)
 			}
 			continue
 		}
 		for j := range subschemas(member) {
 			if err := eachSchema(&member.elems[j], visit); err != nil {
-				return fmt.Errorf("%s: %w", cmp.Or(member.elems[j].key, member.key), err)
+				return inside(cmp.Or(member.elems[j].key, member.key), err)
 			}
 		}
 	}
 	return nil
+}
+
+// inside says in which keyword or property something is wrong, unless that is said of many already.
+func inside(key string, err error) error {
+	if key = strings.TrimPrefix(key, "\x00"); key == "" || len(err.Error()) > 2*maxFaultText {
+		return err
+	}
+	return fmt.Errorf("%s: %w", abbreviate(key, maxKeyText), err)
 }
 
 // appendKeyword adds an item to a keyword whose value is a list.

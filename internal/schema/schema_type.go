@@ -127,26 +127,20 @@ func refuse(why string) func(*schemaBuilder, *plan) (jsonValue, error) {
 	return func(_ *schemaBuilder, p *plan) (jsonValue, error) { return jsonValue{}, fmt.Errorf(why, p.typ) }
 }
 
+// says is the description of a type by the same keywords each time.
+func says(keywords ...jsonValue) func(*schemaBuilder, *plan) (jsonValue, error) {
+	return func(*schemaBuilder, *plan) (jsonValue, error) { return jsonObject(slices.Clone(keywords)...), nil }
+}
+
+// decodedText is the description of a string whose decoder is particular.
+func decodedText(keyword, value, decoder string) func(*schemaBuilder, *plan) (jsonValue, error) {
+	return says(jsonString("string").as("type"), jsonString(value).as(keyword), jsonString(decoder).as(keywordDecoder))
+}
+
 func describeElem(b *schemaBuilder, p *plan) (jsonValue, error) { return b.schema(p.elem) }
-func describeAnything(*schemaBuilder, *plan) (jsonValue, error) { return jsonObject(), nil }
-func describeString(*schemaBuilder, *plan) (jsonValue, error)   { return ofType("string"), nil }
-func describeBoolean(*schemaBuilder, *plan) (jsonValue, error)  { return ofType("boolean"), nil }
-func describeNumber(*schemaBuilder, *plan) (jsonValue, error)   { return ofType("number"), nil }
+
 func describeOwn(_ *schemaBuilder, p *plan) (jsonValue, error) {
 	return jsonValue{}, fmt.Errorf("type %s %w", p.typ, errOwnJSON)
-}
-
-func describeTime(*schemaBuilder, *plan) (jsonValue, error) {
-	return jsonObject(jsonString("string").as("type"), jsonString("date-time").as("format"), jsonString(decodesTime).as(keywordDecoder)), nil
-}
-
-func describeBytes(*schemaBuilder, *plan) (jsonValue, error) {
-	return jsonObject(jsonString("string").as("type"), jsonString("base64").as("contentEncoding"),
-		jsonString(decodesBase64).as(keywordDecoder)), nil
-}
-
-func describeBig(*schemaBuilder, *plan) (jsonValue, error) {
-	return jsonObject(jsonString("integer").as("type"), jsonString(decodesBig).as(keywordDecoder)), nil
 }
 
 func describeInteger(_ *schemaBuilder, p *plan) (jsonValue, error) {

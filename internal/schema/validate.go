@@ -263,7 +263,7 @@ func (c *checker) array(r *rule, v *jsonValue) {
 			c.element(pathStep{index: i, isIndex: true}, r.item(i), &v.elems[i])
 		}
 	}
-	if !r.unique || len(v.elems) < 2 || !c.spend(len(v.elems)+len(v.raw)/4) {
+	if !r.unique || len(v.elems) < 2 || !c.spend(len(v.raw)) {
 		return
 	}
 	seen := make(map[string]struct{}, len(v.elems))
@@ -297,7 +297,7 @@ func (c *checker) object(r *rule, v *jsonValue) {
 			return fmt.Sprintf("expected %s properties, got %d", countRange(r.minProperties, r.maxProperty), n)
 		})
 	}
-	if !c.spend(len(r.required) / 8) {
+	if !c.spend(len(r.required) / 2) {
 		return
 	}
 	var few [16]bool
