@@ -75,8 +75,11 @@ func DecodeExact(input json.RawMessage, into any) error {
 // Decode decodes input into what into points to, a value of the decoder's type. read is input as it was parsed before: if
 // it is nil, or input has changed since, input is parsed. The error is an *Error, and what is decoded until then stays.
 func (d *Decoder) Decode(input json.RawMessage, read *Document, into any) error {
-	if read == nil || read.text != string(input) || d.big || d.whole {
+	if read == nil || read.text != string(input) {
 		return d.anew(input, into)
+	}
+	if d.big || d.whole {
+		return d.slowly(read, into)
 	}
 	f := filler{keys: d.keys}
 	if f.value(d.plan, &read.root, reflect.ValueOf(into).Elem()) {
@@ -85,16 +88,20 @@ func (d *Decoder) Decode(input json.RawMessage, read *Document, into any) error 
 	return d.fill(&read.root, reflect.ValueOf(into).Elem())
 }
 
-// anew decodes input that was not parsed, and what Decode does not do on the small stack that a handler begins with.
+// anew decodes input that was not parsed, apart from Decode: a handler begins with a small stack.
 func (d *Decoder) anew(input json.RawMessage, into any) error {
 	read, err := readDocument(input)
 	if err != nil {
 		return err
 	}
+	return d.slowly(read, into)
+}
+
+func (d *Decoder) slowly(read *Document, into any) error {
 	if !d.whole {
 		return d.fill(&read.root, reflect.ValueOf(into).Elem())
 	}
-	if err := unmarshal(input, into); err != nil {
+	if err := unmarshal([]byte(read.text), into); err != nil {
 		return &Error{faults: []string{failure(nil, err)}, cause: err}
 	}
 	return nil

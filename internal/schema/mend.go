@@ -32,7 +32,11 @@ func Mend(theirs any) (Mended, error) {
 	}
 	tree.remove("$schema")
 	mendSchema(&tree, m.repair)
-	if err := errors.Join(m.inline(&tree), m.fixType(&tree)); err != nil {
+	if err := m.inline(&tree); err != nil {
+		return m, err
+	}
+	mendSchema(&tree, m.repair) // what was inlined need not have been in a schema
+	if err := m.fixType(&tree); err != nil {
 		return m, err
 	}
 	if err := m.flatten(&tree); err != nil {

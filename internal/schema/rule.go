@@ -258,11 +258,16 @@ func (r *rule) property(name string) *propertyRule {
 	return &r.properties[i]
 }
 
+// list sets the values that can pass: of enum and const, those in both.
 func (r *rule) list(values []jsonValue) {
-	r.enum = append([]jsonValue{}, values...)
-	r.listed = make(map[string]struct{}, len(values))
+	before := r.listed
+	r.enum, r.listed = []jsonValue{}, make(map[string]struct{}, len(values))
 	for i := range values {
-		r.listed[string(values[i].canonical(nil))] = struct{}{}
+		text := string(values[i].canonical(nil))
+		if _, ok := before[text]; ok || before == nil {
+			r.enum = append(r.enum, values[i])
+			r.listed[text] = struct{}{}
+		}
 	}
 }
 
