@@ -14,8 +14,8 @@ type pattern struct {
 	size int            // how large it is, its repetitions written out
 }
 
-// maxPatterns bounds the size of all patterns in a schema. A few letters can stand for millions, as in ((a{99}){99}){99}.
-const maxPatterns = 20_000
+// maxPatterns bounds the size of all patterns in a schema. A few letters can stand for a thousand, as in a{1000}.
+const maxPatterns = 300_000
 
 func (c *schemaCompiler) pattern(text string) (*pattern, error) {
 	p := &pattern{text: text}

@@ -66,7 +66,7 @@ func (u *unwrapper) inside(rules []*rule, v *jsonValue) {
 			if v.kind == kindArray {
 				inner = append(inner, r.item(i))
 			} else {
-				inner = r.member(v.elems[i].key, inner)
+				inner = u.member(r, v.elems[i].key, inner)
 			}
 		}
 		if u.steps -= 1 + len(inner); u.steps < 0 {
@@ -116,12 +116,15 @@ func (r *rule) item(i int) *rule {
 }
 
 // member appends the rules for the member of that key.
-func (r *rule) member(key string, rules []*rule) []*rule {
+func (u *unwrapper) member(r *rule, key string, rules []*rule) []*rule {
 	i, known := r.index[key]
 	if known = known && r.properties[i].declared; known {
 		rules = append(rules, r.properties[i].rule)
 	}
 	for _, p := range r.patterns {
+		if u.steps -= 1 + len(key)*p.pattern.size/16; u.steps < 0 {
+			return rules
+		}
 		if p.pattern.re == nil || p.pattern.re.MatchString(key) {
 			known = true
 			rules = append(rules, p.rule)

@@ -14,6 +14,8 @@ import (
 const (
 	maxSteps     = 1_000_000
 	stepsPerByte = 50
+	// stepsToRemember keep what is remembered of an input in its size too.
+	stepsToRemember = 8
 )
 
 func stepsFor(input string) int { return maxSteps + stepsPerByte*len(input) }
@@ -95,6 +97,9 @@ func (c *checker) value(r *rule, v *jsonValue) {
 	q := question{rule: r, value: v, quiet: c.quiet}
 	if accepted, ok := c.done[q]; ok {
 		c.failed = c.failed || !accepted
+		return
+	}
+	if !c.spend(stepsToRemember) {
 		return
 	}
 	if c.done == nil {
