@@ -1,23 +1,9 @@
 package toolrunnermcp
 
-import (
-	"encoding/json"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-)
+import "github.com/modelcontextprotocol/go-sdk/mcp"
 
 // ResultOf is resultOf.
 var ResultOf = resultOf
-
-// FitSchema is fitSchema, with its result as JSON.
-func FitSchema(theirs any) (schema []byte, repairs []string, err error) {
-	f, err := fitSchema(theirs)
-	if err != nil {
-		return nil, nil, err
-	}
-	schema, err = json.Marshal(f.param)
-	return schema, f.repairs, err
-}
 
 // AssignNames is assignNames, with the names that it gave.
 func AssignNames(theirs []string, prefix string, reserved []string) []string {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolrunner/toolrunner/internal/schema"
 	"github.com/toolrunner/toolrunner/toolrunnermcp"
 	"github.com/toolrunner/toolrunner/toolrunnertest"
 )
@@ -31,19 +32,20 @@ func FuzzFitSchema(f *testing.F) {
 		if json.Unmarshal(text, &theirs) != nil {
 			return
 		}
-		schema, _, err := toolrunnermcp.FitSchema(theirs)
+		mended, err := schema.Mend(theirs)
 		if err != nil {
 			return
 		}
-		body := fmt.Sprintf(`{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"x"}],"tools":[{"name":"it","input_schema":%s}]}`, schema)
+		sent := mended.Input.JSON()
+		body := fmt.Sprintf(`{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"x"}],"tools":[{"name":"it","input_schema":%s}]}`, sent)
 		if err := toolrunnertest.CheckRequest([]byte(body)); err != nil {
-			t.Fatalf("%s became %s, which the API refuses: %v", text, schema, err)
+			t.Fatalf("%s became %s, which the API refuses: %v", text, sent, err)
 		}
-		again, repairs, err := toolrunnermcp.FitSchema(json.RawMessage(schema))
-		if err != nil || len(repairs) > 0 {
-			t.Fatalf("%s became %s, which has to be repaired again: %q, %v", text, schema, repairs, err)
+		again, err := schema.Mend(sent)
+		if err != nil || len(again.Repairs) > 0 {
+			t.Fatalf("%s became %s, which has to be repaired again: %q, %v", text, sent, again.Repairs, err)
 		}
-		if diff := cmp.Diff(string(schema), string(again)); diff != "" {
+		if diff := cmp.Diff(string(sent), string(again.Input.JSON())); diff != "" {
 			t.Errorf("schema (-first +second):\n%s", diff)
 		}
 	})

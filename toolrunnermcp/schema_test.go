@@ -76,7 +76,7 @@ func TestSchemasAreRepairedOrTheToolLeftOut(t *testing.T) {
 		{
 			name:   "parts at the top",
 			schema: `{"allOf":[{"properties":{"a":{"type":"string"}},"required":["a"]},true],"anyOf":[{"required":["b"]}],"required":["c"]}`,
-			want:   `{"properties":{"a":{"type":"string"}},"required":["c","a"],"type":"object"}`,
+			want:   `{"properties":{"a":{"type":"string"}},"required":["c","a","b"],"type":"object"}`,
 			moved:  `{"allOf":[{"properties":{"a":{"type":"string"}},"required":["a"]},true],"anyOf":[{"required":["b"]}]}`,
 			log:    "allOf at the top",
 		},

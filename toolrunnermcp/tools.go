@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolrunner/toolrunner"
+	"github.com/toolrunner/toolrunner/internal/schema"
 )
 
 // A session comes in; the tools that a runner is given go out.
@@ -133,18 +134,18 @@ func list(ctx context.Context, session *mcp.ClientSession, options Options) ([]*
 
 // convert returns the tool and what was done to its schema.
 func convert(session *mcp.ClientSession, n namedTool, options *Options) (*toolrunner.Tool, []string, error) {
-	input, err := fitSchema(n.theirs.InputSchema)
+	mended, err := schema.Mend(n.theirs.InputSchema)
 	if err != nil {
 		return nil, nil, err
 	}
-	definition := anthropic.BetaToolParam{Name: n.name, InputSchema: input.param}
-	if text := describe(n.theirs, input.moved); text != "" {
+	definition := anthropic.BetaToolParam{Name: n.name, InputSchema: mended.Input.Param()}
+	if text := describe(n.theirs, mended.Moved); text != "" {
 		definition.Description = anthropic.String(text)
 	}
 	tool := toolrunner.NewRawTool(definition, handler(session, n.theirs.Name, options.Progress))
 	tool.Timeout = options.Timeout
 	tool.ReadOnly = n.theirs.Annotations != nil && n.theirs.Annotations.ReadOnlyHint
-	return tool, input.repairs, nil
+	return tool, mended.Repairs, nil
 }
 
 // describe returns the description of a tool, or else its title, and what its

@@ -7,9 +7,6 @@ import (
 	"strings"
 )
 
-// maxIntegerDigits bounds what counts as an integer: 1e1000000 would take a megabyte to write out.
-const maxIntegerDigits = 10_000
-
 // decimal is a JSON number without loss: 0.digits times ten to the power of exp. Zero has no digits and no sign.
 type decimal struct {
 	neg    bool
@@ -77,34 +74,38 @@ func (d decimal) sign() int {
 }
 
 // isInteger reports whether d has no fraction, however it was written: 1.0 and 1e3 have none.
-func (d decimal) isInteger() bool {
-	return d.exp >= len(d.digits) && d.exp <= maxIntegerDigits
-}
+func (d decimal) isInteger() bool { return d.exp >= len(d.digits) }
 
-// integer writes an integer with plain digits.
-func (d decimal) integer() string {
-	if d.digits == "" {
-		return "0"
+// integer writes an integer with plain digits, of which there may be at most the given number.
+func (d decimal) integer(most int) (text string, ok bool) {
+	switch {
+	case d.digits == "":
+		return "0", true
+	case !d.isInteger() || d.exp > most:
+		return "", false
 	}
 	s := d.digits + strings.Repeat("0", d.exp-len(d.digits))
 	if d.neg {
-		return "-" + s
+		return "-" + s, true
 	}
-	return s
+	return s, true
 }
 
-// isMultiple reports whether the number is a whole multiple of the other one. Numbers of more than a few hundred
-// digits, for which the exact answer costs too much, pass.
-func isMultiple(number, of string) bool {
-	for _, s := range []string{number, of} {
-		if d := parseDecimal(s); d.exp < -400 || d.exp > 400 || len(d.digits) > 400 {
-			return true
-		}
+// isMultiple reports whether d is a whole multiple of another number, which is above zero and has few digits.
+func (d decimal) isMultiple(of decimal) bool {
+	shift := (d.exp - len(d.digits)) - (of.exp - len(of.digits)) // of the digits, as whole numbers
+	if d.digits == "" || shift < 0 {
+		return d.digits == "" // without zeros at its end, no number is a multiple of ten
 	}
-	n, okNumber := new(big.Rat).SetString(number)
-	m, okOf := new(big.Rat).SetString(of)
-	if !okNumber || !okOf || m.Sign() == 0 {
-		return true
+	divisor, _ := new(big.Int).SetString(of.digits, 10)
+	rest, part, ten := new(big.Int), new(big.Int), big.NewInt(10)
+	for digits := d.digits; digits != ""; {
+		n := min(len(digits), 18)
+		chunk, _ := strconv.ParseInt(digits[:n], 10, 64)
+		rest.Mul(rest, part.Exp(ten, big.NewInt(int64(n)), nil))
+		rest.Mod(rest.Add(rest, part.SetInt64(chunk)), divisor)
+		digits = digits[n:]
 	}
-	return n.Quo(n, m).IsInt()
+	rest.Mul(rest, part.Exp(ten, big.NewInt(int64(shift)), divisor))
+	return rest.Mod(rest, divisor).Sign() == 0
 }

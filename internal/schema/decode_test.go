@@ -52,7 +52,7 @@ func TestDecodingIsStrict(t *testing.T) {
 		{`{"count":1.5}`, "count: expected integer, got number 1.5"},
 		{`{"days":300}`, "days: expected integer from 0 to 255, got number 300"},
 		{`{"city":5}`, "city: expected string, got number"},
-		{`{"stops":[{"name":[]}]}`, "stops.name: expected string, got array"},
+		{`{"stops":[{"name":[]}]}`, "stops[0].name: expected string, got array"},
 		{`{"tags":{}}`, "tags: expected array of string, got object"},
 		{`{"start":"tomorrow"}`, "cannot parse"},
 		{`{"data":"%"}`, "illegal base64 data"},

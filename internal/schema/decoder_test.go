@@ -5,12 +5,6 @@ import (
 	"reflect"
 )
 
-// Decode decodes input as a tool made from the type of into does.
-func Decode(input json.RawMessage, into any) error {
-	t := reflect.TypeOf(into).Elem()
-	return (&Input{goType: t}).Decoder().Decode(input, nil, into)
-}
-
 // Open decodes input as a tool with a schema of somebody else does.
 func Open(t reflect.Type) func(input json.RawMessage, into any) error {
 	d := OpenDecoder(t)

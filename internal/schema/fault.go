@@ -76,9 +76,9 @@ func describeFault(path []pathStep, text string) string {
 func summary(v *jsonValue) string {
 	switch v.kind {
 	case kindObject:
-		return abbreviate("object "+string(v.appendTo(nil)), maxValueText)
+		return abbreviate(string(v.appendSome([]byte("object "), maxValueText+1)), maxValueText)
 	case kindArray:
-		return abbreviate("array "+string(v.appendTo(nil)), maxValueText)
+		return abbreviate(string(v.appendSome([]byte("array "), maxValueText+1)), maxValueText)
 	case kindString:
 		return "string " + abbreviate(v.raw, maxValueText)
 	}

@@ -2,7 +2,9 @@ package schema
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -25,7 +27,6 @@ const (
 type jsonValue struct { //nolint:recvcheck // as and clone make copies, the others work in place
 	kind  byte
 	key   string      // the key that it has in the object around it
-	keyAt int         // where that key starts in the parsed text
 	raw   string      // the text of a scalar; of what was parsed, any value's
 	start int         // where raw starts in the parsed text
 	elems []jsonValue // members of an object, items of an array
@@ -33,8 +34,9 @@ type jsonValue struct { //nolint:recvcheck // as and clone make copies, the othe
 
 // Document is JSON that was parsed. It does not change.
 type Document struct {
-	text string
-	root jsonValue
+	text    string
+	root    jsonValue
+	doubled bool // some object has a key twice
 }
 
 // parseDocument reads exactly one JSON value. Its error is the one of encoding/json.
@@ -44,7 +46,8 @@ func parseDocument(data []byte) (Document, error) {
 		return Document{}, json.Unmarshal(data, &discard)
 	}
 	p := jsonParser{text: string(data)}
-	return Document{text: p.text, root: p.value()}, nil
+	root := p.value()
+	return Document{text: p.text, root: root, doubled: p.doubled}, nil
 }
 
 func parseJSON(data []byte) (jsonValue, error) {
@@ -79,10 +82,8 @@ func (v *jsonValue) get(key string) *jsonValue {
 	if v.kind != kindObject {
 		return nil
 	}
-	for i := range v.elems {
-		if v.elems[i].key == key {
-			return &v.elems[i]
-		}
+	if i := indexOfKey(v.elems, key); i >= 0 {
+		return &v.elems[i]
 	}
 	return nil
 }
@@ -96,13 +97,7 @@ func (v *jsonValue) set(key string, member jsonValue) {
 }
 
 func (v *jsonValue) remove(key string) {
-	kept := v.elems[:0]
-	for _, member := range v.elems {
-		if member.key != key {
-			kept = append(kept, member)
-		}
-	}
-	v.elems = kept
+	v.elems = slices.DeleteFunc(v.elems, func(member jsonValue) bool { return member.key == key })
 }
 
 // text is the decoded text of a string and empty for any other kind.
@@ -124,51 +119,57 @@ func (v jsonValue) clone() jsonValue {
 }
 
 // appendTo appends the text of v without white space.
-func (v *jsonValue) appendTo(b []byte) []byte {
+func (v *jsonValue) appendTo(b []byte) []byte { return v.appendSome(b, math.MaxInt) }
+
+// appendSome is appendTo for who needs no more than the first limit bytes of b, or a few more.
+func (v *jsonValue) appendSome(b []byte, limit int) []byte {
 	if v.kind != kindObject && v.kind != kindArray {
-		return append(b, v.raw...)
+		return append(b, v.raw[:min(len(v.raw), limit)]...)
 	}
 	b = append(b, v.kind)
 	for i := range v.elems {
+		if len(b) > limit {
+			return b
+		}
 		if i > 0 {
 			b = append(b, ',')
 		}
 		if v.kind == kindObject {
-			b = append(append(b, quoteJSON(v.elems[i].key)...), ':')
+			key := v.elems[i].key
+			b = append(append(b, quoteJSON(key[:min(len(key), limit)])...), ':')
 		}
-		b = v.elems[i].appendTo(b)
+		b = v.elems[i].appendSome(b, limit)
 	}
-	if v.kind == kindObject {
-		return append(b, '}')
-	}
-	return append(b, ']')
+	return append(b, v.kind+2) // } and ]
 }
 
-// equalTo reports whether both are the same JSON value: 1 is 1.0, and the order of keys does not count.
-func (v *jsonValue) equalTo(w *jsonValue) bool {
-	if v.kind != w.kind || len(v.elems) != len(w.elems) {
-		return false
-	}
+// canonical appends a text that exactly those values share which are the same JSON value: 1 is 1.0, and the order of keys
+// does not count.
+func (v *jsonValue) canonical(b []byte) []byte {
 	switch v.kind {
 	case kindString:
-		return v.text() == w.text()
+		return strconv.AppendQuote(b, v.text())
 	case kindNumber:
-		return v.raw == w.raw || parseDecimal(v.raw).compare(parseDecimal(w.raw)) == 0
-	case kindArray:
+		d := parseDecimal(v.raw)
+		return strconv.AppendInt(append(append(b, "+-"[(1-d.sign())/2], '.'), d.digits...), int64(d.exp), 36)
+	case kindArray, kindObject:
+		elems := make([]*jsonValue, len(v.elems))
 		for i := range v.elems {
-			if !v.elems[i].equalTo(&w.elems[i]) {
-				return false
-			}
+			elems[i] = &v.elems[i]
 		}
-	case kindObject:
-		for i := range v.elems {
-			other := w.get(v.elems[i].key)
-			if other == nil || !v.elems[i].equalTo(other) {
-				return false
-			}
+		if v.kind == kindObject {
+			slices.SortStableFunc(elems, func(a, b *jsonValue) int { return strings.Compare(a.key, b.key) })
 		}
+		b = append(b, v.kind)
+		for _, elem := range elems {
+			if v.kind == kindObject {
+				b = strconv.AppendQuote(b, elem.key)
+			}
+			b = append(elem.canonical(b), ',')
+		}
+		return append(b, ']')
 	}
-	return true
+	return append(b, v.kind)
 }
 
 func quoteJSON(s string) string {
@@ -197,7 +198,8 @@ func ownText(raw string) string {
 	return unquoteContent(content)
 }
 
-func unquoteContent(content string) string {
+//go:noinline
+func unquoteContent(content string) string { // apart, as it takes much stack
 	var short [128]byte
 	return wire.UnquoteContent(append(short[:0], content...))
 }
@@ -213,6 +215,8 @@ type jsonParser struct {
 	text  string
 	pos   int
 	stack []jsonValue // the elements so far of what is open
+	// doubled is set once an object has a key twice.
+	doubled bool
 }
 
 func (p *jsonParser) value() jsonValue {
@@ -249,19 +253,20 @@ func (p *jsonParser) elements(ofObject bool) []jsonValue {
 		switch p.text[p.pos] {
 		case '}', ']':
 			p.pos++
+			p.doubled = p.doubled || ofObject && hasDoubled(p.stack[outer:])
 			return p.take(outer)
 		case ',':
 			p.pos++
 			continue
 		}
-		key, keyAt := "", p.pos
+		key := ""
 		if ofObject {
 			key = unquoteJSON(p.quoted())
 			p.space()
 			p.pos++ // the colon
 		}
 		elem := p.value()
-		elem.key, elem.keyAt = key, keyAt
+		elem.key = key
 		if len(p.stack) == cap(p.stack) {
 			p.stack = slices.Grow(p.stack, max(4, len(p.stack)))
 		}
@@ -281,6 +286,32 @@ func (p *jsonParser) take(outer int) []jsonValue {
 	}
 	p.stack = p.stack[:outer]
 	return slices.Clone(elems)
+}
+
+// hasDoubled reports whether two members have one key.
+func hasDoubled(members []jsonValue) bool {
+	if len(members) > 16 {
+		seen := make(map[string]struct{}, len(members))
+		for i := range members {
+			seen[members[i].key] = struct{}{}
+		}
+		return len(seen) < len(members)
+	}
+	for i := 1; i < len(members); i++ {
+		if indexOfKey(members[:i], members[i].key) >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func indexOfKey(members []jsonValue, key string) int {
+	for i := range members {
+		if members[i].key == key {
+			return i
+		}
+	}
+	return -1
 }
 
 func (p *jsonParser) quoted() string {

@@ -3,20 +3,28 @@ package schema
 import (
 	"encoding"
 	"encoding/json"
+	"math/big"
 	"reflect"
-	"strings"
+	"time"
 )
 
-// plan says how parsed JSON gets into values of one Go type. It is made once for a type and does not change.
+// plan is what one Go type means in JSON, by the rules of encoding/json: its schema, and how parsed JSON gets into its
+// values. It is made once for a type and does not change then.
 type plan struct {
-	typ  reflect.Type
-	fill func(f filler, p *plan, v *jsonValue, into reflect.Value) bool
+	typ      reflect.Type
+	describe func(b *schemaBuilder, p *plan) (jsonValue, error)
+	fill     func(f filler, p *plan, v *jsonValue, into reflect.Value) bool
 	// null says what null does: mostly, it leaves the value as it is.
 	null nullMeaning
-	elem *plan // of what the type holds
-	// fields of a struct, in the order of the declaration and by their names.
-	fields []planField
-	byName map[string]*planField
+	elem *plan                                                // of what the type holds
+	key  func(f filler, text string, into reflect.Value) bool // of a map
+	// fields of a struct, in the order of the declaration and by their names; fallbacks are those with a default.
+	fields    []planField
+	byName    map[string]*planField
+	fallbacks []*planField
+	// variants of a union, or why it has none.
+	variants []variant
+	err      error
 	// decodesItself is set for a type that encoding/json asks to decode itself, so that no number gets into an interface
 	// by other ways than its own.
 	decodesItself bool
@@ -32,113 +40,128 @@ const (
 
 // planField is a field of a struct.
 type planField struct {
-	plan   *plan
-	name   string
-	number int // of the field in the struct
-	index  []int
-	hidden bool
+	structField
+	plan     *plan
+	number   int        // of the field in the struct
+	unseen   bool       // hidden from the model
+	fallback *jsonValue // stands for the property where it is missing; may be nil
+	nullable bool       // null is a value like others
 }
 
-// newPlan makes the plan of a type, and adds to known the structs that it lacks. The plan is nil for a type that
-// encoding/json has to decode as a whole.
-func newPlan(t reflect.Type, known fieldTable) *plan {
-	b := planBuilder{known: known, plans: map[reflect.Type]*plan{}}
-	p := b.plan(t)
-	if b.failed {
-		return nil
-	}
-	return p
+// walker makes the plans of a type and of all types in it.
+type walker struct {
+	plans map[reflect.Type]*plan
+	// whole is set if encoding/json has to decode the type as a whole.
+	whole bool
+	// big is set if there are integers of any size.
+	big bool
 }
 
-type planBuilder struct {
-	known  fieldTable
-	plans  map[reflect.Type]*plan
-	failed bool
-}
+func newWalker() *walker { return &walker{plans: map[reflect.Type]*plan{}} }
 
-func (b *planBuilder) plan(t reflect.Type) *plan {
-	if p, ok := b.plans[t]; ok {
+func (w *walker) plan(t reflect.Type) *plan {
+	if p, ok := w.plans[t]; ok {
 		return p
 	}
-	p := &plan{typ: t, fill: filler.standard, null: nullFills}
-	b.plans[t] = p
-	switch {
+	p := &plan{typ: t, fill: filler.foreign, null: nullFills}
+	w.plans[t] = p
+	switch own := hasOwnJSON(t); {
 	case t.Kind() == reflect.Pointer:
-		p.fill, p.null, p.elem = filler.pointer, nullClears, b.plan(t.Elem())
+		p.describe, p.fill, p.null, p.elem = describeElem, filler.pointer, nullClears, w.plan(t.Elem())
 	case t == reflect.TypeFor[json.RawMessage]():
-		p.fill = filler.raw
+		p.describe, p.fill = says(), filler.raw
+	case t == reflect.TypeFor[time.Time]():
+		p.describe, p.decodesItself = decodedText("format", "date-time", decodesTime), true
+	case t == reflect.TypeFor[big.Int]():
+		p.describe = says(jsonString("integer").as("type"), jsonString(decodesBig).as(keywordDecoder))
+		p.fill, p.null, w.big = filler.big, nullStays, true
+	case t.Kind() == reflect.Interface && t.NumMethod() == 0:
+		p.describe, p.fill = says(), filler.anything
 	case t.Kind() == reflect.Interface:
-		if t.NumMethod() == 0 {
-			p.fill = filler.anything
+		p.describe = refuse("interface type %s has no schema: a OneOf lists what it can hold")
+	case isUnion(t):
+		w.union(p)
+	case own || implements[encoding.TextUnmarshaler](t):
+		p.describe = says(jsonString("string").as("type"))
+		if own {
+			p.describe = describeOwn
 		}
-	case hasOwnJSON(t) || implements[encoding.TextUnmarshaler](t):
 		p.decodesItself = implements[json.Unmarshaler](t) || implements[encoding.TextUnmarshaler](t)
 		// Inside of another value, encoding/json does not see methods that a struct without a name has.
-		b.failed = b.failed || t.Name() == ""
+		w.whole = w.whole || t.Name() == ""
 	default:
-		b.kind(p)
+		w.kind(p)
+		if t.Kind() != reflect.String && implements[encoding.TextMarshaler](t) {
+			p.describe = refuse("type %s has MarshalText and no UnmarshalText: it cannot be decoded")
+		}
 	}
 	return p
 }
 
 // kind plans a type without methods that matter.
-func (b *planBuilder) kind(p *plan) {
+func (w *walker) kind(p *plan) {
+	p.null = nullStays
 	switch k := p.typ.Kind(); {
 	case p.typ == reflect.TypeFor[json.Number]():
-		p.fill, p.null = filler.number, nullStays
+		p.describe, p.fill = says(jsonString("number").as("type")), filler.number
 	case k == reflect.String:
-		p.fill, p.null = filler.chars, nullStays
+		p.describe, p.fill = says(jsonString("string").as("type")), filler.chars
 	case k == reflect.Bool:
-		p.fill, p.null = filler.boolean, nullStays
+		p.describe, p.fill = says(jsonString("boolean").as("type")), filler.boolean
 	case k >= reflect.Int && k <= reflect.Int64:
-		p.fill, p.null = filler.signed, nullStays
+		p.describe, p.fill = describeInteger, filler.signed
 	case k >= reflect.Uint && k <= reflect.Uintptr:
-		p.fill, p.null = filler.unsigned, nullStays
+		p.describe, p.fill = describeInteger, filler.unsigned
 	case k == reflect.Float32 || k == reflect.Float64:
-		p.fill, p.null = filler.float, nullStays
+		p.describe, p.fill = describeFloat, filler.float
 	case k == reflect.Array:
-		p.fill, p.null, p.elem = filler.array, nullStays, b.plan(p.typ.Elem())
-	case k == reflect.Slice && p.typ.Elem().Kind() == reflect.Uint8: // from base64
-		p.decodesItself = true
+		p.describe, p.fill, p.elem = describeList, filler.array, w.plan(p.typ.Elem())
 	case k == reflect.Slice:
-		p.fill, p.null, p.elem = filler.slice, nullClears, b.plan(p.typ.Elem())
-	case k == reflect.Map && p.typ.Key().Kind() == reflect.String && !implements[encoding.TextUnmarshaler](p.typ.Key()):
-		p.fill, p.null, p.elem = filler.mapping, nullClears, b.plan(p.typ.Elem())
+		p.describe, p.fill, p.null, p.elem = describeList, filler.slice, nullClears, w.plan(p.typ.Elem())
+		if p.typ.Elem().Kind() == reflect.Uint8 { // from base64
+			p.fill = filler.bytes
+		}
+		if isByteSlice(p.typ) {
+			p.describe = decodedText("contentEncoding", "base64", decodesBase64)
+		}
+	case k == reflect.Map:
+		p.describe, p.elem, p.key = describeMap, w.plan(p.typ.Elem()), w.key(p.typ.Key())
+		if p.null = nullFills; p.key != nil {
+			p.fill, p.null = filler.mapping, nullClears
+		}
 	case k == reflect.Struct:
-		b.object(p)
+		p.describe, p.fill = describeStruct, filler.object
+		w.fields(p)
+	default:
+		p.describe, p.null = refuse("type %s has no JSON form"), nullFills
 	}
 }
 
-func (b *planBuilder) object(p *plan) {
-	if _, ok := b.known[p.typ]; !ok {
-		b.known.add(p.typ)
-	}
-	set := b.known[p.typ]
-	p.fields = make([]planField, len(set.all))
-	p.byName = make(map[string]*planField, len(set.all))
-	quoted := false
-	for i, f := range set.all {
-		quoted = quoted || f.quoted
-		p.fields[i] = planField{plan: b.plan(f.typ), name: f.name, number: i, index: f.index, hidden: f.hidden()}
+func (w *walker) fields(p *plan) {
+	all := structFields(p.typ)
+	p.fields = make([]planField, len(all))
+	p.byName = make(map[string]*planField, len(all))
+	for i, f := range all {
+		p.fields[i] = planField{structField: f, plan: w.plan(f.typ), number: i, unseen: f.hidden()}
 		p.byName[f.name] = &p.fields[i]
 	}
-	if !quoted {
-		p.fill, p.null = filler.object, nullStays
-	}
 }
 
-// field finds the field for a key as encoding/json does. It may be nil.
-func (p *plan) field(key string, keys keyPolicy) (field *planField, exact bool) {
-	field = p.byName[key]
-	if field != nil || keys != matchKeys {
-		return field, field != nil
+// union plans a type that holds one of several structs.
+func (w *walker) union(p *plan) {
+	p.describe, p.decodesItself = describeUnion, true
+	if p.variants, p.err = variantsOf(p.typ); p.err != nil {
+		return
 	}
-	for i := range p.fields {
-		if strings.EqualFold(p.fields[i].name, key) {
-			return &p.fields[i], false
-		}
+	holds := p.typ.NumField() == 1 && p.typ.Field(0).Type.Kind() == reflect.Interface && p.typ.Field(0).IsExported()
+	for i := range p.variants {
+		v := &p.variants[i]
+		v.plan = w.plan(v.typ)
+		holds = holds && v.held().AssignableTo(p.typ.Field(0).Type)
 	}
-	return nil, false
+	if holds {
+		p.fill, p.null, p.decodesItself = filler.union, nullClears, false
+	}
 }
 
 // in returns the field of a struct, through embedded structs, which are made where they are missing. It reports false for

@@ -33,8 +33,7 @@ type Input struct {
 	rules *rule
 	// nullIsAbsent has null stand for an optional property that is not given.
 	nullIsAbsent bool
-	goType       reflect.Type // that the schema was made from
-	fields       fieldTable   // of that type
+	decoder      *Decoder // of the type that the schema was made from
 }
 
 // For makes the schema of a Go type: what encoding/json reads into it, and what its tags add.
@@ -49,8 +48,9 @@ func For(t reflect.Type, strict bool) (*Input, error) {
 	if t == nil {
 		return nil, errors.New("no type: an interface without a value")
 	}
-	b := newSchemaBuilder()
-	tree, err := b.document(t)
+	w := newWalker()
+	p := w.plan(t)
+	tree, err := newSchemaBuilder().document(p)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func For(t reflect.Type, strict bool) (*Input, error) {
 			return nil, fmt.Errorf("schema of %s: %w", t, err)
 		}
 	}
-	rules, err := compileSchema(tree.clone(), true)
+	rules, err := compileSchema(tree.clone())
 	if err != nil {
 		return nil, fmt.Errorf("schema of %s: %w", t, err)
 	}
@@ -73,7 +73,7 @@ func For(t reflect.Type, strict bool) (*Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Input{text: text, rules: rules, nullIsAbsent: true, goType: t, fields: b.fields}, nil
+	return &Input{text: text, rules: rules, nullIsAbsent: true, decoder: w.decoder(p, refuseKeys)}, nil
 }
 
 // FromJSON takes a schema that somebody wrote. It stays as it is but for white space and $schema, which only
@@ -86,10 +86,11 @@ func FromJSON(raw json.RawMessage) (*Input, error) {
 	if tree.kind != kindObject {
 		return nil, fmt.Errorf("schema must be an object, not %s", summary(&tree))
 	}
+	tidyForeign(&tree)
 	if err := checkRoot(&tree); err != nil {
 		return nil, err
 	}
-	rules, err := compileSchema(tree.clone(), false)
+	rules, err := compileSchema(tree.clone())
 	if err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
@@ -179,12 +180,13 @@ func (s *Input) Read(input json.RawMessage) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := checker{nullIsAbsent: s.nullIsAbsent}
+	c := checker{nullIsAbsent: s.nullIsAbsent, steps: stepsFor(read.text), digits: digitsFor(read.text)}
 	c.value(s.rules, &read.root)
-	if len(c.faults) == 0 {
-		return read, nil
+	c.doubles(read)
+	if err := c.err(); err != nil {
+		return nil, err
 	}
-	return nil, &Error{faults: c.faults, unlisted: c.unlisted}
+	return read, nil
 }
 
 // Fair returns the schema for the check of a tool that is not ours. Such tools are mostly written for a decoder that

@@ -26,27 +26,6 @@ type structField struct {
 // an embedded struct around it.
 func (f structField) hidden() bool { return f.tag.Get("jsonschema") == "-" || f.outerTag == "-" }
 
-// fieldTable holds the fields of structs that belong to the input.
-type fieldTable map[reflect.Type]fieldSet
-
-// fieldSet holds the fields of a struct.
-type fieldSet struct {
-	all     []structField          // in the order of the declaration
-	visible map[string]structField // by their JSON names: those that are not hidden
-}
-
-// add lists the fields of a struct and returns those that are not hidden, in the order of the declaration.
-func (ft fieldTable) add(t reflect.Type) []structField {
-	all := structFields(t)
-	shown := slices.DeleteFunc(slices.Clone(all), structField.hidden)
-	visible := make(map[string]structField, len(shown))
-	for _, f := range shown {
-		visible[f.name] = f
-	}
-	ft[t] = fieldSet{all: all, visible: visible}
-	return shown
-}
-
 // embedded is a struct whose fields are still to be collected.
 type embedded struct {
 	typ        reflect.Type

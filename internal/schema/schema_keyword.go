@@ -7,9 +7,19 @@ import (
 	"strings"
 )
 
-// keywordInner is ours and never sent: a schema for the JSON text inside a string, which is how encoding/json reads
-// fields with the string option and map keys that are integers.
-const keywordInner = "\x00inner"
+// These keywords are ours and never sent.
+const (
+	// keywordInner is a schema for the JSON text inside a string, which is how encoding/json reads fields with the string
+	// option and map keys that are integers.
+	keywordInner = "\x00inner"
+	// keywordNilable is said of an element that may be null, as its Go type has a nil.
+	keywordNilable = "\x00nilable"
+	// keywordDecoder says what the decoder of the Go type insists on, which JSON Schema leaves to the reader.
+	keywordDecoder = "\x00decoder"
+	decodesTime    = "time"
+	decodesBase64  = "base64"
+	decodesBig     = "big"
+)
 
 func ofType(name string) jsonValue { return jsonObject(jsonString(name).as("type")) }
 
@@ -26,20 +36,27 @@ func eachSchema(schema *jsonValue, visit func(*jsonValue) error) error {
 	}
 	for i := range schema.elems {
 		member := &schema.elems[i]
-		switch member.key {
-		case "properties", "patternProperties", "$defs", "definitions", "anyOf", "allOf", "oneOf", "prefixItems":
-			for j := range member.elems {
-				if err := eachSchema(&member.elems[j], visit); err != nil {
-					return fmt.Errorf("%s: %w", cmp.Or(member.elems[j].key, member.key), err)
-				}
-			}
-		case "items", "additionalProperties", "propertyNames", "not", "if", "then", "else", "contains", keywordInner:
+		if formatOf(member.key) == formatSchema {
 			if err := eachSchema(member, visit); err != nil {
-				return fmt.Errorf("%s: %w", strings.TrimPrefix(member.key, "\x00"), err)
+				return inside(member.key, err)
+			}
+			continue
+		}
+		for j := range subschemas(member) {
+			if err := eachSchema(&member.elems[j], visit); err != nil {
+				return inside(cmp.Or(member.elems[j].key, member.key), err)
 			}
 		}
 	}
 	return nil
+}
+
+// inside says in which keyword or property something is wrong, unless that is said of many already.
+func inside(key string, err error) error {
+	if key = strings.TrimPrefix(key, "\x00"); key == "" || len(err.Error()) > 2*maxFaultText {
+		return err
+	}
+	return fmt.Errorf("%s: %w", abbreviate(key, maxKeyText), err)
 }
 
 // appendKeyword adds an item to a keyword whose value is a list.
@@ -115,7 +132,7 @@ func sortKeywords(schema *jsonValue) {
 func isWideBound(number string) bool {
 	switch number {
 	case "-9223372036854775808", "9223372036854775807", "18446744073709551615",
-		"-1.7976931348623157e+308", "1.7976931348623157e+308", "-3.4028234663852886e+38", "3.4028234663852886e+38":
+		"-1.7976931348623157e+308", "1.7976931348623157e+308", "-3.4028235e+38", "3.4028235e+38":
 		return true
 	}
 	return false

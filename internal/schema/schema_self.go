@@ -9,7 +9,11 @@ import (
 // selfDescribed asks a type for its schema: a method JSONSchema without arguments whose result is JSON or encodes to
 // it. json.RawMessage is what new code returns; a schema struct of a library, as the official runner knows it, works
 // too.
-func selfDescribed(t reflect.Type) (schema jsonValue, ok bool, err error) {
+func selfDescribed(p *plan) (schema jsonValue, ok bool, err error) {
+	t := p.typ
+	if t.Kind() == reflect.Pointer || isUnion(t) {
+		return schema, false, nil
+	}
 	text, ok, err := ownSchema(t)
 	if !ok || err != nil || promotesSchema(t, text) {
 		return schema, false, err
@@ -21,6 +25,7 @@ func selfDescribed(t reflect.Type) (schema jsonValue, ok bool, err error) {
 		return schema, false, fmt.Errorf("JSONSchema of %s: not a JSON object", t)
 	}
 	schema.remove("$schema")
+	tidyForeign(&schema)
 	if err := eachSchema(&schema, func(s *jsonValue) error {
 		if s.get("$ref") != nil {
 			return fmt.Errorf("JSONSchema of %s: $ref does not work inside another schema", t)
@@ -29,8 +34,7 @@ func selfDescribed(t reflect.Type) (schema jsonValue, ok bool, err error) {
 	}); err != nil {
 		return schema, false, err
 	}
-	_, err = compileSchema(schema, false)
-	if err != nil {
+	if _, err = compileSchema(schema); err != nil {
 		return schema, false, fmt.Errorf("JSONSchema of %s: %w", t, err)
 	}
 	return schema, true, nil

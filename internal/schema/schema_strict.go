@@ -57,7 +57,7 @@ func requires(schema *jsonValue, key string) bool {
 // there, which the description then says.
 func tidySchema(schema *jsonValue, strict bool) error {
 	return eachSchema(schema, func(s *jsonValue) error {
-		s.remove(keywordInner)
+		s.elems = slices.DeleteFunc(s.elems, func(m jsonValue) bool { return strings.HasPrefix(m.key, "\x00") })
 		for _, keyword := range []string{"minimum", "maximum"} {
 			if bound := s.get(keyword); bound != nil && isWideBound(bound.raw) {
 				s.remove(keyword)
@@ -73,25 +73,33 @@ func tidySchema(schema *jsonValue, strict bool) error {
 
 // moveToDescription turns keywords that strict mode refuses into words.
 func moveToDescription(schema *jsonValue) {
-	var kept []jsonValue
-	var moved []string
+	var kept, moved []jsonValue
 	for _, member := range schema.elems {
 		if strictAccepts(&member) {
 			kept = append(kept, member)
 		} else {
-			moved = append(moved, fmt.Sprintf("%s: %s", member.key, member.appendTo(nil)))
+			moved = append(moved, member)
 		}
 	}
-	if len(moved) == 0 {
+	schema.elems = kept
+	noteKeywords(schema, moved)
+	sortKeywords(schema)
+}
+
+// noteKeywords adds what keywords say to the description.
+func noteKeywords(schema *jsonValue, keywords []jsonValue) {
+	if len(keywords) == 0 {
 		return
 	}
-	schema.elems = kept
-	note := "{" + strings.Join(moved, ", ") + "}"
+	var notes []string
+	for _, member := range keywords {
+		notes = append(notes, fmt.Sprintf("%s: %s", member.key, member.appendTo(nil)))
+	}
+	note := "{" + strings.Join(notes, ", ") + "}"
 	if text := schema.get("description").text(); text != "" {
 		note = text + "\n\n" + note
 	}
 	describe(schema, note)
-	sortKeywords(schema)
 }
 
 func strictAccepts(member *jsonValue) bool {

@@ -61,8 +61,8 @@ func parseTag(tag string) ([]tagKeyword, error) {
 		case formOf(last.name) != formText && strings.TrimSpace(segment) == "":
 		case formOf(last.name) != formText, startsLikeKeyword(segment):
 			return nil, fmt.Errorf(`unknown keyword %q (write \\, for a comma inside a value)`, segment)
-		case last.name == "enum" && !strings.HasPrefix(segment, " "):
-			return nil, fmt.Errorf("unknown keyword %q (enum= is repeated for each value)", segment)
+		case last.name == "enum":
+			return nil, fmt.Errorf(`unknown keyword %q (enum= is repeated for each value; write \\, for a comma inside one)`, segment)
 		default:
 			last.value += "," + segment
 		}

@@ -27,7 +27,7 @@ func TestATagSaysWhatItsKeywordsSay(t *testing.T) {
 			A string `jsonschema:"pattern=^a{1,3}$,maxLength=3"`
 		}](), `{"type":"string","pattern":"^a{1,3}$","maxLength":3}`},
 		{"spaces before keywords", reflect.TypeFor[struct {
-			A string `jsonschema:" enum=a, enum=b ,enum=New York, NY"`
+			A string `jsonschema:" enum=a, enum=b ,enum=New York\\, NY"`
 		}](), `{"type":"string","enum":["a","b","New York, NY"]}`},
 		{"jsonschema_description", reflect.TypeFor[struct {
 			A string `jsonschema:"title=T" jsonschema_description:"a, b=c, required"`
@@ -100,6 +100,9 @@ func TestATagThatSaysNothingIsAnErrorWithFieldAndTag(t *testing.T) {
 		{"values of enum in one", reflect.TypeFor[struct {
 			A string `jsonschema:"enum=a,b"`
 		}](), `unknown keyword "b" (enum= is repeated`},
+		{"SC9: values of enum in one, with spaces", reflect.TypeFor[struct {
+			A string `jsonschema:"enum=red, green, blue"`
+		}](), `unknown keyword " green" (enum= is repeated`},
 		{"flag with a value", reflect.TypeFor[struct {
 			A int `jsonschema:"required=true"`
 		}](), `unknown keyword "required=true"`},

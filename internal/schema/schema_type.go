@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/big"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,27 +29,25 @@ type schemaBuilder struct {
 	taken map[string]bool         // names of definitions
 	defs  jsonValue
 	parts int
-	// fields of the structs that were met, for the decoder
-	fields fieldTable
 }
 
 func newSchemaBuilder() *schemaBuilder {
 	return &schemaBuilder{
 		open: map[reflect.Type]bool{}, names: map[reflect.Type]string{}, taken: map[string]bool{}, defs: jsonObject(),
-		fields: fieldTable{},
 	}
 }
 
-// document describes t as a whole. Numbers carry the bounds of their Go type even where they are too wide to be worth
+// document describes a type as a whole. Numbers carry the bounds of their Go type even where they are too wide to be worth
 // sending; see tidySchema.
-func (b *schemaBuilder) document(t reflect.Type) (jsonValue, error) {
-	for t.Kind() == reflect.Pointer && t.Name() == "" {
-		t = t.Elem()
+func (b *schemaBuilder) document(p *plan) (jsonValue, error) {
+	for p.typ.Kind() == reflect.Pointer && p.typ.Name() == "" {
+		p = p.elem
 	}
+	t := p.typ
 	if t == reflect.TypeFor[json.RawMessage]() || t.Kind() == reflect.Interface && t.NumMethod() == 0 {
-		return openObject(), nil
+		return jsonObject(jsonString("object").as("type"), jsonObject().as("properties")), nil
 	}
-	schema, err := b.schema(t)
+	schema, err := b.schema(p)
 	if err != nil {
 		return schema, err
 	}
@@ -72,11 +70,8 @@ func (b *schemaBuilder) document(t reflect.Type) (jsonValue, error) {
 	return schema, nil
 }
 
-func openObject() jsonValue {
-	return jsonObject(jsonString("object").as("type"), jsonObject().as("properties"))
-}
-
-func (b *schemaBuilder) schema(t reflect.Type) (jsonValue, error) {
+func (b *schemaBuilder) schema(p *plan) (jsonValue, error) {
+	t := p.typ
 	if b.open[t] && b.names[t] == "" {
 		b.names[t] = b.definitionName(t)
 	}
@@ -90,7 +85,10 @@ func (b *schemaBuilder) schema(t reflect.Type) (jsonValue, error) {
 		b.open[t] = true
 		defer delete(b.open, t)
 	}
-	schema, err := b.describe(t)
+	schema, ok, err := selfDescribed(p)
+	if !ok && err == nil {
+		schema, err = p.describe(b, p)
+	}
 	if err != nil {
 		return schema, err
 	}
@@ -124,113 +122,99 @@ func (b *schemaBuilder) definitionName(t reflect.Type) string {
 	return name
 }
 
-// describe writes the schema of one type; the parts of it go through schema.
-func (b *schemaBuilder) describe(t reflect.Type) (jsonValue, error) {
-	switch t {
-	case reflect.TypeFor[time.Time]():
-		return jsonObject(jsonString("string").as("type"), jsonString("date-time").as("format")), nil
-	case reflect.TypeFor[time.Duration]():
-		schema := integerSchema(t)
-		schema.set("description", jsonString("Duration in nanoseconds."))
-		return schema, nil
-	case reflect.TypeFor[json.RawMessage]():
-		return jsonObject(), nil
-	case reflect.TypeFor[json.Number]():
-		return ofType("number"), nil
-	case reflect.TypeFor[big.Int]():
-		return ofType("integer"), nil
-	}
-	if t.Kind() == reflect.Pointer {
-		return b.schema(t.Elem())
-	}
-	if isUnion(t) {
-		return b.describeUnion(t)
-	}
-	if schema, ok, err := selfDescribed(t); ok || err != nil {
-		return schema, err
-	}
-	if hasOwnJSON(t) {
-		return jsonValue{}, fmt.Errorf("type %s %w", t, errOwnJSON)
-	}
-	if t.Kind() != reflect.Interface && implements[encoding.TextUnmarshaler](t) {
-		return ofType("string"), nil
-	}
-	if t.Kind() != reflect.Interface && t.Kind() != reflect.String && implements[encoding.TextMarshaler](t) {
-		return jsonValue{}, fmt.Errorf("type %s has MarshalText and no UnmarshalText: it cannot be decoded", t)
-	}
-	return b.describeKind(t)
+// refuse is the description of a type that has none.
+func refuse(why string) func(*schemaBuilder, *plan) (jsonValue, error) {
+	return func(_ *schemaBuilder, p *plan) (jsonValue, error) { return jsonValue{}, fmt.Errorf(why, p.typ) }
 }
 
-func (b *schemaBuilder) describeKind(t reflect.Type) (jsonValue, error) {
-	switch k := t.Kind(); {
-	case isIntegerKind(k):
-		return integerSchema(t), nil
-	case k == reflect.Bool:
-		return ofType("boolean"), nil
-	case k == reflect.String:
-		return ofType("string"), nil
-	case k == reflect.Float32 || k == reflect.Float64:
-		limit := math.MaxFloat64
-		if k == reflect.Float32 {
-			limit = math.MaxFloat32
-		}
-		schema := ofType("number")
-		schema.set("minimum", jsonNumber(strconv.FormatFloat(-limit, 'g', -1, 64)))
-		schema.set("maximum", jsonNumber(strconv.FormatFloat(limit, 'g', -1, 64)))
-		return schema, nil
-	case k == reflect.Interface && t.NumMethod() == 0:
-		return jsonObject(), nil
-	case k == reflect.Slice && isByteSlice(t):
-		return jsonObject(jsonString("string").as("type"), jsonString("base64").as("contentEncoding")), nil
-	case k == reflect.Slice || k == reflect.Array:
-		return b.describeList(t)
-	case k == reflect.Map:
-		return b.describeMap(t)
-	case k == reflect.Struct:
-		return b.describeStruct(t)
-	case k == reflect.Interface:
-		return jsonValue{}, fmt.Errorf("interface type %s has no schema: a OneOf lists what it can hold", t)
-	}
-	return jsonValue{}, fmt.Errorf("type %s has no JSON form", t)
+// says is the description of a type by the same keywords each time.
+func says(keywords ...jsonValue) func(*schemaBuilder, *plan) (jsonValue, error) {
+	return func(*schemaBuilder, *plan) (jsonValue, error) { return jsonObject(slices.Clone(keywords)...), nil }
 }
 
-func (b *schemaBuilder) describeList(t reflect.Type) (jsonValue, error) {
-	items, err := b.schema(t.Elem())
+// decodedText is the description of a string whose decoder is particular.
+func decodedText(keyword, value, decoder string) func(*schemaBuilder, *plan) (jsonValue, error) {
+	return says(jsonString("string").as("type"), jsonString(value).as(keyword), jsonString(decoder).as(keywordDecoder))
+}
+
+func describeElem(b *schemaBuilder, p *plan) (jsonValue, error) { return b.schema(p.elem) }
+
+func describeOwn(_ *schemaBuilder, p *plan) (jsonValue, error) {
+	return jsonValue{}, fmt.Errorf("type %s %w", p.typ, errOwnJSON)
+}
+
+func describeInteger(_ *schemaBuilder, p *plan) (jsonValue, error) {
+	schema := integerSchema(p.typ)
+	if p.typ == reflect.TypeFor[time.Duration]() {
+		describe(&schema, "Duration in nanoseconds.")
+	}
+	return schema, nil
+}
+
+func describeFloat(_ *schemaBuilder, p *plan) (jsonValue, error) {
+	limit := math.MaxFloat64
+	if p.typ.Bits() == 32 {
+		limit = math.MaxFloat32
+	}
+	schema, text := ofType("number"), strconv.FormatFloat(limit, 'g', -1, p.typ.Bits()) // as encoding/json writes it
+	schema.set("minimum", jsonNumber("-"+text))
+	schema.set("maximum", jsonNumber(text))
+	return schema, nil
+}
+
+func describeList(b *schemaBuilder, p *plan) (jsonValue, error) {
+	items, err := b.element(p)
 	if err != nil {
 		return items, err
 	}
 	schema := jsonObject(jsonString("array").as("type"), items.as("items"))
-	if t.Kind() == reflect.Array {
-		schema.set("minItems", jsonNumber(strconv.Itoa(t.Len())))
-		schema.set("maxItems", jsonNumber(strconv.Itoa(t.Len())))
+	if p.typ.Kind() == reflect.Array {
+		schema.set("minItems", jsonNumber(strconv.Itoa(p.typ.Len())))
+		schema.set("maxItems", jsonNumber(strconv.Itoa(p.typ.Len())))
 	}
 	return schema, nil
 }
 
-func (b *schemaBuilder) describeMap(t reflect.Type) (jsonValue, error) {
-	values, err := b.schema(t.Elem())
+// element describes what a list or a map holds. A union that holds nothing is null there, which passes the check, though a
+// model is not told to write it.
+func (b *schemaBuilder) element(p *plan) (jsonValue, error) {
+	schema, err := b.schema(p.elem)
+	if err == nil && p.elem.variants != nil {
+		schema.set(keywordNilable, jsonBool(true))
+	}
+	return schema, err
+}
+
+func describeMap(b *schemaBuilder, p *plan) (jsonValue, error) {
+	values, err := b.element(p)
 	if err != nil {
 		return values, err
 	}
 	schema := jsonObject(jsonString("object").as("type"), values.as("additionalProperties"))
-	switch key := t.Key(); {
-	case implements[encoding.TextUnmarshaler](key), key.Kind() == reflect.String:
-	case isIntegerKind(key.Kind()):
-		names := quotedSchema(integerSchema(key))
+	switch key := p.typ.Key(); {
+	case p.key == nil:
+		return schema, fmt.Errorf("type %s has keys that are neither text nor integers", p.typ)
+	case isIntegerKind(key.Kind()) && !implements[encoding.TextUnmarshaler](key):
+		names := quotedSchema(integerSchema(key), nil)
 		names.remove("type") // names are strings anyway
 		schema.set("propertyNames", names)
-	default:
-		return schema, fmt.Errorf("type %s has keys that are neither text nor integers", t)
 	}
 	return schema, nil
 }
 
-func (b *schemaBuilder) describeStruct(t reflect.Type) (jsonValue, error) {
+func describeStruct(b *schemaBuilder, p *plan) (jsonValue, error) {
 	properties, required := jsonObject(), jsonArray()
-	for _, f := range b.fields.add(t) {
+	for i := range p.fields {
+		f := &p.fields[i]
+		if f.unseen {
+			continue
+		}
 		schema, isRequired, err := b.fieldSchema(f)
 		if err != nil {
-			return schema, fmt.Errorf("%s.%s: %w", t, f.goName, err)
+			return schema, fmt.Errorf("%s.%s: %w", p.typ, f.goName, err)
+		}
+		if f.fallback != nil && !slices.Contains(p.fallbacks, f) {
+			p.fallbacks = append(p.fallbacks, f)
 		}
 		properties.set(f.name, schema)
 		if isRequired {
@@ -245,7 +229,7 @@ func (b *schemaBuilder) describeStruct(t reflect.Type) (jsonValue, error) {
 	return schema, nil
 }
 
-func (b *schemaBuilder) fieldSchema(f structField) (schema jsonValue, required bool, err error) {
+func (b *schemaBuilder) fieldSchema(f *planField) (schema jsonValue, required bool, err error) {
 	if f.unsettable {
 		return schema, false, errors.New("is reached through an embedded pointer to an unexported struct, which cannot be decoded")
 	}
@@ -269,11 +253,17 @@ func (b *schemaBuilder) fieldSchema(f structField) (schema jsonValue, required b
 	if text := f.tag.Get("jsonschema_description"); text != "" {
 		describe(&schema, text)
 	}
+	untagged := schema.clone()
 	if err := applyTag(&schema, keywords); err != nil {
 		return schema, false, fmt.Errorf("jsonschema tag: %w", err)
 	}
+	if fallback := schema.get("default"); fallback != nil && untagged.get("default") == nil {
+		if err := f.fallBackTo(fallback); err != nil {
+			return schema, false, fmt.Errorf("jsonschema tag: default=%s: %w", fallback.appendTo(nil), err)
+		}
+	}
 	if f.quoted {
-		schema = quotedSchema(schema)
+		schema = quotedSchema(schema, untagged.elems)
 	}
 	if f.typ == reflect.TypeFor[time.Duration]() || f.typ == reflect.PointerTo(reflect.TypeFor[time.Duration]()) {
 		noteUnit(&schema)
@@ -283,15 +273,26 @@ func (b *schemaBuilder) fieldSchema(f structField) (schema jsonValue, required b
 		case "required":
 			required = true
 		case "nullable":
+			f.nullable = true
 			makeNullable(&schema)
 		}
 	}
 	return schema, required, nil
 }
 
+// fallBackTo sets the default of a field. It must be a value of its type.
+func (f *planField) fallBackTo(value *jsonValue) error {
+	tree, err := parseJSON(value.appendTo(nil))
+	if err != nil {
+		return err
+	}
+	f.fallback = &tree
+	return (&Decoder{plan: f.plan, big: true}).fill(f.fallback, reflect.New(f.typ).Elem())
+}
+
 // taggedType is the schema of the field's type, or of the type that the tag states for a type with its own JSON form.
-func (b *schemaBuilder) taggedType(f structField, keywords []tagKeyword) (jsonValue, error) {
-	schema, err := b.schema(f.typ)
+func (b *schemaBuilder) taggedType(f *planField, keywords []tagKeyword) (jsonValue, error) {
+	schema, err := b.schema(f.plan)
 	for _, k := range keywords {
 		if k.name != "type" {
 			continue
@@ -330,26 +331,43 @@ func integerSchema(t reflect.Type) jsonValue {
 	return schema
 }
 
-// quotedSchema describes a string with JSON text inside.
-func quotedSchema(inner jsonValue) jsonValue {
+// quotedSchema describes a string with JSON text inside. What is said of the value beyond what the type says, which is
+// known, goes into the words of the text: as texts, or into the description.
+func quotedSchema(inner jsonValue, known []jsonValue) jsonValue {
+	sortKeywords(&inner)
 	schema := ofType("string")
-	for _, keyword := range []string{"title", "description"} {
-		if text := inner.get(keyword); text != nil {
-			schema.set(keyword, *text)
+	var said []jsonValue
+	for _, member := range inner.elems {
+		i := indexOfKey(known, member.key)
+		switch member.key {
+		case "title", "description", "readOnly", "writeOnly", "deprecated":
+			schema.set(member.key, member)
+		case "default":
+			schema.set("default", jsonString(string(member.appendTo(nil))))
+		case "enum", "examples":
+			for i := range member.elems {
+				appendKeyword(&schema, member.key, jsonString(string(member.elems[i].appendTo(nil))))
+			}
+		default:
+			if known != nil && (i < 0 || known[i].raw != member.raw) {
+				said = append(said, member)
+			}
 		}
 	}
-	switch inner.get("type").text() {
-	case "integer":
+	switch typ := inner.get("type").text(); {
+	case schema.get("enum") != nil:
+	case typ == "integer":
 		pattern := `^(0|-?[1-9][0-9]*)$`
 		if low := inner.get("minimum"); low != nil && parseDecimal(low.raw).sign() >= 0 {
 			pattern = `^(0|[1-9][0-9]*)$`
 		}
 		schema.set("pattern", jsonString(pattern))
-	case "number":
+	case typ == "number":
 		schema.set("pattern", jsonString(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`))
-	case "boolean":
+	case typ == "boolean":
 		schema.set("enum", jsonArray(jsonString("true"), jsonString("false")))
 	}
+	noteKeywords(&schema, said)
 	schema.set(keywordInner, inner)
 	return schema
 }

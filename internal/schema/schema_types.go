@@ -13,6 +13,8 @@ const (
 	typeInteger
 	typeBoolean
 	typeNull
+
+	typeAny = 1<<iota - 1
 )
 
 // typesOf is the set of one type, empty for a name that JSON Schema does not have.
@@ -48,7 +50,28 @@ func typesOfValue(v *jsonValue) typeSet {
 	return set
 }
 
+// kindsOf is the set of the types of some values.
+func kindsOf(values []jsonValue) typeSet {
+	set := typeSet(0)
+	for i := range values {
+		for t := typeObject; t <= typeNull; t <<= 1 {
+			if t.allow(&values[i]) {
+				set |= t
+			}
+		}
+	}
+	return set
+}
+
 func (s typeSet) has(t typeSet) bool { return s&t != 0 }
+
+// widened says of numbers that they are integers too.
+func (s typeSet) widened() typeSet {
+	if s.has(typeNumber) {
+		s |= typeInteger
+	}
+	return s
+}
 
 // allow reports whether a value is of one of the types.
 func (s typeSet) allow(v *jsonValue) bool {
@@ -60,7 +83,7 @@ func (s typeSet) allow(v *jsonValue) bool {
 	case kindString:
 		return s.has(typeString)
 	case kindNumber:
-		return s.has(typeNumber) || s.has(typeInteger) && parseDecimal(v.raw).isInteger()
+		return s.has(typeNumber) || s.has(typeInteger) && (!strings.ContainsAny(v.raw, ".eE") || parseDecimal(v.raw).isInteger())
 	case kindNull:
 		return s.has(typeNull)
 	}

@@ -24,6 +24,15 @@ type variant struct {
 	name    string
 	typ     reflect.Type // the struct
 	pointer bool         // the union holds a pointer to it
+	plan    *plan        // of the struct
+}
+
+// held is the type of what the union holds.
+func (v *variant) held() reflect.Type {
+	if v.pointer {
+		return reflect.PointerTo(v.typ)
+	}
+	return v.typ
 }
 
 // isUnion reports whether t is a union itself: a struct around an embedded one has its methods, but is none.
@@ -86,25 +95,22 @@ func listVariants(values map[string]any) ([]variant, error) {
 	return variants, nil
 }
 
-func (b *schemaBuilder) describeUnion(t reflect.Type) (jsonValue, error) {
-	variants, err := variantsOf(t)
-	if err != nil {
-		return jsonValue{}, err
-	}
+func describeUnion(b *schemaBuilder, p *plan) (jsonValue, error) {
 	branches := jsonArray()
-	for _, v := range variants {
+	for i := range p.variants {
+		v := &p.variants[i]
 		branch, err := b.describeVariant(v)
 		if err != nil {
 			return branch, fmt.Errorf("variant %q: %w", v.name, err)
 		}
 		branches.elems = append(branches.elems, branch)
 	}
-	return jsonObject(branches.as("anyOf")), nil
+	return jsonObject(branches.as("anyOf")), p.err
 }
 
 // describeVariant writes out the struct of a variant with the discriminator as its first property.
-func (b *schemaBuilder) describeVariant(v variant) (jsonValue, error) {
-	schema, err := b.describeStruct(v.typ)
+func (b *schemaBuilder) describeVariant(v *variant) (jsonValue, error) {
+	schema, err := describeStruct(b, v.plan)
 	if err != nil {
 		return schema, err
 	}
@@ -177,9 +183,12 @@ func DecodeVariant(data []byte, values map[string]any) (any, error) {
 	}
 	object = object.withoutDiscriminator()
 	into := reflect.New(v.typ)
-	decoder := json.NewDecoder(bytes.NewReader(object.appendTo(nil)))
-	decoder.UseNumber()
-	if err := decoder.Decode(into.Interface()); err != nil {
+	if d := newDecoder(v.typ, matchKeys); !d.whole {
+		err = d.fill(&object, into.Elem())
+	} else {
+		err = unmarshal(object.appendTo(nil), into.Interface())
+	}
+	if err != nil {
 		return nil, err
 	}
 	if v.pointer {

@@ -11,13 +11,10 @@ func (r *rule) expected() string {
 	if r == nil {
 		return "any value"
 	}
-	switch {
-	case r.types != 0 || r.enum != nil || r.anyOf == nil && r.oneOf == nil:
+	if r.types != 0 || r.enum != nil || len(r.choice) == 0 {
 		return r.plainly()
-	case r.anyOf != nil:
-		return r.anyOf.expected((*rule).plainly)
 	}
-	return r.oneOf.expected((*rule).plainly)
+	return r.choice[0].expected((*rule).plainly)
 }
 
 // plainly is expected for a rule without alternatives.
@@ -79,7 +76,7 @@ func enumText(values []jsonValue) string {
 			texts = append(texts, fmt.Sprintf("... (%d in all)", len(values)))
 			break
 		}
-		texts = append(texts, abbreviate(string(values[i].appendTo(nil)), maxValueText))
+		texts = append(texts, abbreviate(string(values[i].appendSome(nil, maxValueText+1)), maxValueText))
 	}
 	if len(texts) == 1 {
 		return texts[0]
@@ -90,20 +87,20 @@ func enumText(values []jsonValue) string {
 // known lists the properties of an object for somebody who wrote another one.
 func (r *rule) known(key string) string {
 	const shown = 12
-	if len(r.properties) == 0 {
-		return "there are none"
-	}
 	var names []string
-	for i, p := range r.properties {
-		if strings.EqualFold(p.name, key) {
-			return fmt.Sprintf("it is written %s", p.name)
-		}
-		if i < shown {
+	for _, p := range r.properties {
+		switch {
+		case !p.declared:
+		case strings.EqualFold(p.name, key):
+			return "it is written " + p.name
+		case len(names) < shown:
 			names = append(names, abbreviate(p.name, maxKeyText))
+		case len(names) == shown:
+			names = append(names, "...")
 		}
 	}
-	if len(r.properties) > shown {
-		names = append(names, "...")
+	if names == nil {
+		return "there are none"
 	}
 	return "known: " + strings.Join(names, ", ")
 }

@@ -49,6 +49,7 @@ func (oneShape) JSONVariants() map[string]any {
 
 func (o *oneShape) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
+		o.Value = nil
 		return nil
 	}
 	v, err := DecodeVariant(data, o.JSONVariants())
@@ -69,6 +70,10 @@ type flatRect struct {
 
 func (r *flatRect) area() float64 { return float64(r.Width) }
 func (o *flat) UnmarshalJSON(data []byte) error {
+	if string(data) == "null" {
+		o.Value = nil
+		return nil
+	}
 	v, err := DecodeVariant(data, o.JSONVariants())
 	if err == nil {
 		o.Value = v.(shape)

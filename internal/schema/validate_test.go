@@ -124,6 +124,8 @@ func TestAllFaultsAreInOneShortText(t *testing.T) {
 func TestAWrittenSchemaIsChecked(t *testing.T) {
 	for _, tt := range []struct{ name, schema, good, bad, want string }{
 		{"const", `{"k":{"const":"a"}}`, `{"k":"a"}`, `{"k":"b"}`, `k: expected "a"`},
+		{"const and enum", `{"k":{"enum":["a","b"],"const":"b"}}`, `{"k":"b"}`, `{"k":"a"}`, `k: expected "b"`},
+		{"const outside of enum", `{"k":{"const":"c","enum":["a","b"]},"l":{}}`, `{"l":1}`, `{"k":"c"}`, `k: expected`},
 		{"several types", `{"k":{"type":["string","integer"]}}`, `{"k":1}`, `{"k":true}`, "k: expected string or integer"},
 		{"null is not absent", `{"k":{"type":"string"}}`, `{}`, `{"k":null}`, "k: expected string, got null"},
 		{"anyOf", `{"k":{"anyOf":[{"type":"string"},{"type":"integer","minimum":1}]}}`, `{"k":1}`, `{"k":0}`, "k: expected integer of at least 1, got 0"},
@@ -195,9 +197,14 @@ func TestAlternativesInsideAlternativesEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deep := strings.Repeat("[", 200) + "1" + strings.Repeat("]", 200)
-	if err := schema.Check(json.RawMessage(`{"k":` + deep + `}`)); err != nil {
-		t.Errorf("check beyond the limit = %v; want nil", err)
+	for _, depth := range []int{2, 200, 4_000} {
+		deep := func(inner string) json.RawMessage {
+			return json.RawMessage(`{"k":` + strings.Repeat("[", depth) + inner + strings.Repeat("]", depth) + `}`)
+		}
+		if err := schema.Check(deep("")); err != nil {
+			t.Errorf("depth %d: check = %v; want nil", depth, err)
+		}
+		wantError(t, schema.Check(deep("1")), "k: expected")
 	}
 	wantError(t, schema.Check(json.RawMessage(`{"k":[[1]]}`)), "k")
 }
