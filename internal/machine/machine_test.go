@@ -210,3 +210,26 @@ func TestCallsWithBadInputAreNotRun(t *testing.T) {
 		t.Errorf("results = %s, want an error that quotes the input", got)
 	}
 }
+
+// The container of the last reply that had one is that of the next request.
+func TestMachineRemembersTheLastContainer(t *testing.T) {
+	m := startMachine(t)
+	for _, tt := range []struct{ container, want string }{
+		{`{"id":"box_1","expires_at":"2026-01-01T00:00:00Z"}`, "box_1"},
+		{`null`, "box_1"},
+		{`{"id":"box_2","expires_at":"2026-01-01T00:00:00Z"}`, "box_2"},
+	} {
+		if err := follow(m, `{"role":"user","content":"go on"}`); err != nil {
+			t.Fatal(err)
+		}
+		wantValidRequest(t, m)
+		r, err := history.ReadReply([]byte(`{"role":"assistant","content":[{"type":"text","text":"x"}],"stop_reason":"end_turn","container":`+tt.container+`}`), m.Taken)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Received(r, nil)
+		if got := m.Container(); got != tt.want {
+			t.Errorf("after a reply with the container %s: Container() = %q, want %q", tt.container, got, tt.want)
+		}
+	}
+}
