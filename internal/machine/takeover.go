@@ -2,6 +2,7 @@ package machine
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/toolrunner/toolrunner/internal/history"
 )
@@ -35,7 +36,15 @@ func (m *Machine) Replace(messages []history.Draft, lost bool) error {
 	h := m.s.rollback.history.Clone()
 	h.Forget(m.since(m.s.rollback.history))
 	h.Take(m.s.queue.IDs) // its messages will follow
-	if err := h.AppendAll(messages, m.standIn); err != nil {
+	users := slices.IndexFunc(messages, func(d history.Draft) bool { return d.Role != history.RoleUser })
+	if users < 0 {
+		users = len(messages)
+	}
+	var system []history.Draft // it stays at the end, or before a message of the assistant
+	if users > 0 {
+		system = h.PopSystem()
+	}
+	if err := h.AppendAll(slices.Concat(messages[:users], system, messages[users:]), m.standIn); err != nil {
 		return err
 	}
 	m.retract(lost, func(s *state) { s.takeOver(h, m.tools) })
