@@ -52,6 +52,24 @@ func (h *History) LastReply() *Message {
 	return nil
 }
 
+// LastTurn returns the last message of the assistant, if nothing but results follows.
+func (h *History) LastTurn() (Draft, bool) {
+	at := len(h.Messages) - 1
+	if last := h.Last(); last != nil && last.Role == RoleUser {
+		results, _, err := ReadMessage(last.Raw)
+		blocks, _ := results.Blocks() // ReadMessage has read them
+		if err != nil || results.Lead == 0 || results.Lead < len(blocks) {
+			return Draft{}, false
+		}
+		at--
+	}
+	if at < 0 || h.Messages[at].Role != RoleAssistant {
+		return Draft{}, false
+	}
+	reply, _, err := ReadMessage(h.Messages[at].Raw)
+	return reply, err == nil
+}
+
 // Append adds m, or says why the API would refuse it there; the history is
 // then unchanged. Calls that m should have answered and does not are answered
 // by what unanswered returns, in front of its other content.

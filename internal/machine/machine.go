@@ -296,14 +296,16 @@ func (m *Machine) answering() bool {
 }
 
 // adopt sets the rule of a history that the caller made. One that ends with the use
-// of a server tool goes on with it: the API has its result, or makes it.
+// of a server tool goes on with it: the API has its result, or makes it. Code at the
+// server may wait for results of calls, which may be there.
 func (s *state) adopt() {
 	s.rule = history.Rule{Unrun: history.UnrunGiven}
-	if last := s.history.LastReply(); last != nil && last.Hanging {
-		if len(s.history.Open) == 0 {
-			s.rule = ruleFor("pause_turn")
-			return
-		}
+	reply, ok := s.history.LastTurn()
+	switch {
+	case !ok || !reply.Hanging && !reply.FromCode:
+	case len(s.history.Open) == 0 && s.history.LastReply() != nil:
+		s.rule = ruleFor("pause_turn")
+	default:
 		s.rule = ruleFor("tool_use")
 		s.rule.Code = true
 	}
