@@ -211,7 +211,7 @@ func (r *Record) Restore(tools *Tools, forced any) (*Machine, []string, error) {
 	if err := m.restoreCalls(r); err != nil {
 		return nil, nil, err
 	}
-	s.rollback.open = s.open[:min(saved.Sent.Calls, len(s.open))]
+	s.restoreRollback()
 	s.sequence++ // resuming counts as a step
 	return m, changed, nil
 }

@@ -76,6 +76,19 @@ func (m *Machine) restoreCalls(r *Record) error {
 	return nil
 }
 
+// restoreRollback finds the calls that were open when the last request went out. Those
+// that have results by now were not to be run.
+func (s *state) restoreRollback() {
+	for _, use := range s.rollback.history.Open {
+		at := slices.IndexFunc(s.open, func(c *Call) bool { return c.isFor(use) })
+		if at < 0 {
+			s.rollback.open = append(s.rollback.open, &Call{use: use, state: unrun, unrun: s.rollback.rule.Unrun})
+			continue
+		}
+		s.rollback.open = append(s.rollback.open, s.open[at])
+	}
+}
+
 // restore returns the call use in the state that was saved.
 func (c *savedCall) restore(use history.Use) (*Call, error) {
 	state := slices.Index(callStates[:], c.State)
