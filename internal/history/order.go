@@ -71,6 +71,10 @@ func (h *History) waitingError(what string) error {
 	return fmt.Errorf("%s follows while the server tool use %q waits for its result: send the results of the client calls alone, and let the turn go on first", what, h.waiting[0])
 }
 
+// Waiting returns the ids of the server tool uses that have no result yet, in the turn
+// that goes on. They must not be changed.
+func (h *History) Waiting() []string { return h.waiting }
+
 // lastOrdinary returns the last message that is more than options, or nil.
 func (h *History) lastOrdinary() *Message {
 	for i := len(h.Messages) - 1; i >= 0; i-- {
