@@ -5,9 +5,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/anthropics/anthropic-sdk-go/v2"
+
 	"github.com/toolrunner/toolrunner/internal/dispatch"
 	"github.com/toolrunner/toolrunner/internal/history"
 	"github.com/toolrunner/toolrunner/internal/machine"
+	"github.com/toolrunner/toolrunner/internal/request"
 )
 
 // nowhere takes the bytes of records, which must be written to be measured.
@@ -19,7 +22,13 @@ func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
 func turnRecords(tb testing.TB) func(l recorder) {
 	tb.Helper()
 	ctx := tb.Context()
-	r := &request{messages: 3}
+	r, err := request.New(request.Input{
+		Params:   anthropic.BetaMessageNewParams{Model: "m", MaxTokens: 1},
+		Messages: []history.Message{history.TextMessage("hi")},
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
 	reply := &history.Reply{Raw: []byte(`{"content":[]}`), StopReason: "tool_use", Usage: []byte(`{"input_tokens":5}`)}
 	call := openCall(tb)
 	result, done := &Result{}, dispatch.Completion{}

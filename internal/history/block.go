@@ -21,6 +21,8 @@ const (
 	TypeToolAddition = "tool_addition"
 	TypeToolRemoval  = "tool_removal"
 	TypeCompaction   = "compaction"
+
+	typeThinking = "thinking"
 )
 
 // Block is an encoded content block and what the loop reads of it.

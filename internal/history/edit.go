@@ -62,7 +62,7 @@ func (h *History) AppendAll(drafts []Draft, unanswered func(Use) []byte) error {
 // Fork returns a history that can grow while h stays as it is. It costs nothing, and
 // is valid until h changes.
 func (h *History) Fork() History {
-	return History{waiting: h.waiting, Messages: slices.Clip(h.Messages), Open: slices.Clip(h.Open), Changes: slices.Clip(h.Changes), Base: h}
+	return History{turn: slices.Clip(h.turn), waiting: h.waiting, Messages: slices.Clip(h.Messages), Open: slices.Clip(h.Open), Changes: slices.Clip(h.Changes), Base: h}
 }
 
 // Clip has the next message move to new memory: others may know what came after the
@@ -75,19 +75,19 @@ func (h *History) Clip() {
 type Point struct {
 	messages, changes, drafts int
 	open                      []Use
-	waiting                   []string
+	turn, waiting             []string
 }
 
 // Point returns the present state.
 func (h *History) Point() Point {
-	return Point{len(h.Messages), len(h.Changes), len(h.Drafts), slices.Clip(h.Open), h.waiting}
+	return Point{len(h.Messages), len(h.Changes), len(h.Drafts), slices.Clip(h.Open), slices.Clip(h.turn), h.waiting}
 }
 
 // Back removes what was added since a point.
 func (h *History) Back(p Point) {
 	h.Forget(h.Messages[p.messages:])
 	h.Messages, h.Changes, h.Drafts, h.Open = h.Messages[:p.messages], h.Changes[:p.changes], h.Drafts[:p.drafts], p.open
-	h.waiting = p.waiting
+	h.turn, h.waiting = p.turn, p.waiting
 }
 
 // Forget forgets the ids of the tool uses in messages.

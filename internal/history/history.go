@@ -30,6 +30,7 @@ type History struct {
 	Base     *History // what comes before it; nil for the conversation itself
 	Drafts   []Draft  // its messages as they will go into another history, if it has a base
 
+	turn    []string // ids of the calls of the assistant messages at the end
 	waiting []string // uses of server tools in the turn that goes on, without a result
 }
 
@@ -101,10 +102,10 @@ func (h *History) Refusal(m *Draft) error {
 	return nil
 }
 
-// isOpen reports whether an id is that of a call without a result. One of a turn that
-// was answered may come again: the API takes it.
+// isOpen reports whether an id is that of a call in the turn that goes on. One of a turn
+// that was answered may come again: the API takes it.
 func (h *History) isOpen(id string) bool {
-	return slices.Contains(h.waiting, id) || slices.ContainsFunc(h.Open, func(u Use) bool { return u.ID == id })
+	return slices.Contains(h.waiting, id) || slices.Contains(h.turn, id)
 }
 
 // Answered returns the user message that answers the open calls, with results

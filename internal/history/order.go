@@ -93,6 +93,7 @@ func (h *History) advance(m *Draft) {
 	switch {
 	case m.Directive:
 	case m.Role == RoleAssistant:
+		h.turn = append(slices.Clip(h.turn), m.Uses...)
 		if m.seam {
 			h.waiting = nil
 		}
@@ -100,7 +101,9 @@ func (h *History) advance(m *Draft) {
 		if len(h.waiting) == 0 {
 			h.waiting = nil
 		}
-	case m.Role == RoleUser && !m.isResults():
-		h.waiting = nil
+	case m.Role == RoleUser:
+		if h.turn = nil; !m.isResults() {
+			h.waiting = nil
+		}
 	}
 }

@@ -97,6 +97,7 @@ func (r *Reply) mend(blocks []Block, taken func(id string) bool) ([]Block, error
 			used[b.Use().ID] = true
 		}
 	}
+	blocks = r.mendThinking(blocks)
 	for _, b := range blocks {
 		if b.Kind == TypeFallback {
 			clear(seen) // what comes is another attempt
@@ -121,6 +122,23 @@ func (r *Reply) mend(blocks []Block, taken func(id string) bool) ([]Block, error
 		mended = append(mended, b)
 	}
 	return mended, nil
+}
+
+// mendThinking leaves out thinking that the API would not take back: without a
+// signature, as a cut-off leaves it, and at the end ("The final block in an assistant
+// message cannot be thinking").
+func (r *Reply) mendThinking(blocks []Block) []Block {
+	kept := slices.DeleteFunc(blocks, func(b Block) bool {
+		return b.Kind == typeThinking && checkMembers(&b, "thinking", "signature") != nil
+	})
+	if n := len(blocks) - len(kept); n > 0 {
+		r.note("%d thinking blocks have no signature; they are left out", n)
+	}
+	for len(kept) > 0 && kept[len(kept)-1].Kind == typeThinking {
+		kept = kept[:len(kept)-1]
+		r.note("the thinking block at the end is left out")
+	}
+	return kept
 }
 
 func (r *Reply) note(format string, args ...any) {

@@ -15,6 +15,9 @@ func checkShapes(role string, blocks []Block) error {
 			return fmt.Errorf("content[%d] %w", i, err)
 		}
 	}
+	if n := len(blocks) - 1; n >= 0 && blocks[n].Kind == typeThinking {
+		return fmt.Errorf("content[%d] is a thinking block at the end of the message, which the API refuses; leave it out", n)
+	}
 	return nil
 }
 
@@ -32,7 +35,7 @@ func checkShape(role string, b *Block) error {
 		}
 	case TypeToolResult:
 		return checkResult(b)
-	case "thinking":
+	case typeThinking:
 		return checkMembers(b, "thinking", "signature")
 	case "redacted_thinking":
 		return checkMembers(b, "data")
@@ -45,19 +48,19 @@ func ownerOf(b *Block) string {
 	switch {
 	case b.Kind == TypeToolResult || b.Kind == "image":
 		return RoleUser
-	case b.Kind == TypeToolUse || b.Kind == "thinking" || b.Kind == "redacted_thinking" || b.IsServerUse(),
+	case b.Kind == TypeToolUse || b.Kind == typeThinking || b.Kind == "redacted_thinking" || b.IsServerUse(),
 		strings.HasSuffix(b.Kind, "_tool_result"):
 		return RoleAssistant
 	}
 	return ""
 }
 
-// checkMembers says which member of a block is no string.
+// checkMembers says which member of a block is no string, or a signature of nothing.
 func checkMembers(b *Block, names ...string) error {
 	for _, name := range names {
 		found := false
 		_ = wire.Members(b.Raw, func(key, value []byte) error { // it was read before
-			found = found || string(key) == name && len(value) > 0 && value[0] == '"'
+			found = found || string(key) == name && len(value) > 0 && value[0] == '"' && (name != "signature" || len(value) > len(`""`))
 			return nil
 		})
 		if !found {

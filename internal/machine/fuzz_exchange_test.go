@@ -9,7 +9,6 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
 	"github.com/toolrunner/toolrunner/internal/history"
-	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
 // exchange begins a step that sends, checks the request, and ends it in one of the
@@ -165,8 +164,10 @@ func (d *drive) receiveSummary(s Step) error {
 	}
 	if got {
 		d.replaced(known)
-		if len(d.m.Messages()) != 1 {
-			return fmt.Errorf("a summary leaves %d messages, want 1", len(d.m.Messages()))
+		for _, m := range d.m.Messages()[1:] { // what the model has not answered stays
+			if m.Role != history.RoleSystem {
+				return fmt.Errorf("a summary leaves a message of the %s, want itself alone: %s", m.Role, m.Raw)
+			}
 		}
 	}
 	return nil

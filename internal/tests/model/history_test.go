@@ -127,12 +127,17 @@ func (h *history) checkPrefix(q *request) (kind, detail string) {
 	return "", ""
 }
 
-// lastReply is the index of the last message of the assistant, or the end.
+// lastReply is the index of the last message of the assistant, or that of the system
+// messages at the end: those of the user may go before them until a reply has come.
 func lastReply(messages []message) int {
 	for i, m := range slices.Backward(messages) {
 		if m.Role == "assistant" {
 			return i
 		}
 	}
-	return len(messages)
+	n := len(messages)
+	for n > 0 && messages[n-1].Role == "system" {
+		n--
+	}
+	return n
 }

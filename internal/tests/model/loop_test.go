@@ -45,6 +45,7 @@ func (w *world) loop(_ *moment, words []string) {
 func (w *world) drive(ctx context.Context, kind string) (broke bool, err error) {
 	broke = true
 	defer w.recovered(kind)
+	w.open = false
 	switch kind {
 	case "complete":
 		_, err = w.runner.RunToCompletion(ctx)
@@ -67,7 +68,8 @@ func (w *world) drive(ctx context.Context, kind string) (broke bool, err error) 
 			if err = failure; err != nil {
 				break
 			}
-			if !w.body(ctx, turn) {
+			goOn := w.body(ctx, turn)
+			if w.open = false; !goOn {
 				return true, nil
 			}
 		}

@@ -206,6 +206,7 @@ func (w *world) results(at *moment, words []string) {
 	w.checkResultsErr(err)
 	w.held = results
 	i, _ := strconv.Atoi(word(words, 1))
+	w.open = w.open || words[0] == "edit"
 	if words[0] != "edit" || err != nil || i >= len(results) || results[i] == nil {
 		return
 	}

@@ -10,6 +10,9 @@ import (
 
 // reload goes on in another process, with a snapshot.
 func (w *world) reload(_ *moment, _ []string) {
+	if w.open { // what the body has changed would be lost
+		return
+	}
 	snapshot, err := w.runner.Snapshot()
 	var r *toolrunner.Runner
 	if err == nil {
@@ -57,7 +60,7 @@ func (w *world) keep(_ context.Context, delta toolrunner.Delta) error {
 // crash goes on in another process, with what the checkpoint has.
 func (w *world) crash(_ *moment, _ []string) {
 	k := w.kept
-	if k == nil {
+	if k == nil || w.open {
 		return
 	}
 	_, w.late = k.tools["late"] // what was added later is forgotten

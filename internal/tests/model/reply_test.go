@@ -169,5 +169,5 @@ func (r reply) stream(parts []part) (events string, complete bool) {
 		odd()
 		send("message_stop", `{"type":"message_stop"}`)
 	}
-	return b.String(), true
+	return b.String(), !r.has("+nostop") || r.stopJSON() != "null"
 }

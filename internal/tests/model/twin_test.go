@@ -25,6 +25,9 @@ func (w *world) look(at *moment, _ []string) {
 	if at.turn != nil {
 		at.turn.Text() // the reply is complete
 	}
+	if w.open { // a snapshot has results as they came, until the body is over
+		return
+	}
 	snapshot, err := w.runner.Snapshot()
 	if err != nil {
 		w.flunk("twin/snapshot", "%v", err)
@@ -123,8 +126,8 @@ func (w *world) peek(kind string, open func(toolrunner.Params, *anthropic.BetaMe
 	}
 	if first.next != nil {
 		if rule, detail := first.next.breach(); rule != "" {
-			if rule == "request/tool-result-missing" && first.next.Messages[len(first.next.Messages)-1].Role == "assistant" && w.paused {
-				rule = "request/paused-call"
+			if w.isPausedCall(rule, first.next) {
+				return first
 			}
 			w.flunk(strings.Replace(rule, "request", kind, 1), "%s\n%s", detail, first.next.body)
 			return nil

@@ -39,6 +39,7 @@ type world struct {
 	turns int  // that bodies were given
 	saves int  // calls of the checkpoint
 	held  []*toolrunner.Result
+	open  bool // a body has changed results, which count once it is over
 
 	mu         sync.Mutex
 	log        []string
