@@ -305,7 +305,7 @@ func (t *Turn) stop() {
 			_, _ = t.next()
 		} else {
 			s.Abandon()
-			t.runner.requestFailed()
+			t.runner.requestFailed(true)
 			t.err = ErrTurnOver
 		}
 	}

@@ -10,7 +10,8 @@
 //     [Machine.SetResult];
 //   - [Send], [Compact], [Summarize]: call [Machine.Begin] right before the request
 //     goes out. Exactly one of [Machine.Received], [Machine.Compacted],
-//     [Machine.Summarized], [Machine.Failed] and a takeover ends what Begin began;
+//     [Machine.Summarized], [Machine.Failed], [Machine.Unsent] and a takeover ends what
+//     Begin began;
 //   - [End]: call [Machine.Finalize].
 //
 // A Machine is not safe for concurrent use. It never calls the caller's code.
