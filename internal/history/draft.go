@@ -25,6 +25,8 @@ type Message struct {
 	Raw         []byte
 	Breakpoints int32 // its cache_control
 	Hanging     bool  // it ends with a server tool use that has no result yet
+	ServerEnd   bool  // its last block is a server tool's use or result
+	Directive   bool  // it sets options alone
 }
 
 // Draft is a message on its way into a history, with what the history needs to know
@@ -38,11 +40,16 @@ type Draft struct {
 	Changes  []Change // to the tools that can be called
 	FromCode bool     // code that the API runs has made some of the calls
 	Index    int      // its place among the messages that the caller gave
+
+	opened     []string // server tool uses without a result in it
+	closed     []string // results of server tools whose use is not in it
+	seam       bool     // a fallback block is in it
+	blockCount int      // of a message of the user
 }
 
 // UserMessage makes a message of encoded blocks that begin with results for uses.
 func UserMessage(raws [][]byte, uses []Use) Draft {
-	m := Draft{Message: JoinMessage(RoleUser, raws), Lead: len(uses), Results: make([]string, len(uses))}
+	m := Draft{Message: JoinMessage(RoleUser, raws), Lead: len(uses), blockCount: len(raws), Results: make([]string, len(uses))}
 	for i, use := range uses {
 		m.Results[i] = use.ID
 	}
@@ -96,7 +103,7 @@ func (m *Message) Blocks() ([]Block, error) { return ParseBlocks(m.Content()) }
 func ReadMessage(raw []byte) (Draft, bool, error) {
 	raw, _ = wire.Sound(raw)
 	m := Draft{Message: Message{Raw: raw}}
-	var content []byte
+	var content, options []byte
 	if string(raw) == "null" {
 		return m, false, errors.New("it is a union of which no field is set; set one, such as OfUser")
 	}
@@ -106,6 +113,8 @@ func ReadMessage(raw []byte) (Draft, bool, error) {
 			m.Role, _ = wire.Unquote(value)
 		case "content":
 			content = value
+		case "output_config":
+			options = value
 		}
 		return nil
 	})
@@ -122,6 +131,10 @@ func ReadMessage(raw []byte) (Draft, bool, error) {
 		if blocks, err = ParseBlocks(content); err != nil {
 			return m, false, err
 		}
+	}
+	m.Directive = m.Role == RoleSystem && len(blocks) == 0 && len(options) > 0 && options[0] == '{'
+	if err := checkShapes(m.Role, blocks); err != nil {
+		return m, false, err
 	}
 	if m.Role == RoleAssistant {
 		if err := CheckUses(blocks); err != nil {
@@ -157,10 +170,11 @@ func CheckUses(blocks []Block) error {
 
 // describeInput reads the blocks of a user or system message.
 func (m *Draft) describeInput(blocks []Block) error {
-	if len(blocks) == 0 && m.Role == RoleUser {
+	if len(blocks) == 0 && !m.Directive {
 		return errors.New("it has no content; leave it out")
 	}
-	blank := m.Role == RoleUser
+	m.blockCount = len(blocks)
+	blank := !m.Directive
 	for i := range blocks {
 		b := &blocks[i]
 		switch {
@@ -204,7 +218,9 @@ func assistantMessage(encoded Message, blocks []Block) (Draft, bool) {
 		case b.Kind == TypeCompaction:
 			m.Changes = append(m.Changes, b.Changes...)
 		case b.Kind == TypeFallback:
-			m.Calls, m.FromCode = nil, false // calls before it belong to an attempt that is over
+			m.Calls, m.FromCode, m.seam = nil, false, true // calls before it belong to an attempt that is over
+			clear(pending)
+			m.opened, m.closed = nil, nil
 		case b.Kind == TypeToolUse:
 			use := b.Use()
 			m.Uses = append(m.Uses, use.ID)
@@ -212,25 +228,39 @@ func assistantMessage(encoded Message, blocks []Block) (Draft, bool) {
 			if pending[b.callerID] { // it goes on when the call is answered
 				delete(pending, b.callerID)
 				m.FromCode = true
+				m.opened = append(m.opened, b.callerID)
 			}
 		case b.IsServerUse():
 			id, _ := wire.Unquote(b.id)
 			m.Uses = append(m.Uses, id)
 			pending[id] = true
 		case b.IsServerResult():
+			if at := slices.Index(m.opened, b.ToolUseID); at >= 0 {
+				m.opened = slices.Delete(m.opened, at, at+1)
+			} else if !pending[b.ToolUseID] {
+				m.closed = append(m.closed, b.ToolUseID)
+			}
 			delete(pending, b.ToolUseID)
 		}
 	}
 	m.Hanging = len(pending) > 0
+	for i := range blocks {
+		if id, _ := wire.Unquote(blocks[i].id); blocks[i].IsServerUse() && pending[id] {
+			m.opened = append(m.opened, id)
+		}
+	}
+	if n := len(blocks); n > 0 {
+		m.ServerEnd = blocks[n-1].IsServerUse() || blocks[n-1].IsServerResult()
+	}
 	return m, !blank
 }
 
 // WithoutHanging returns an assistant message without the uses of server tools
 // that have no result. It reports false if nothing is left of it.
-func (m *Message) WithoutHanging() (Message, bool) {
+func (m *Message) WithoutHanging() (Draft, bool) {
 	blocks, err := m.Blocks()
 	if err != nil {
-		return *m, true
+		return Draft{Message: *m}, true
 	}
 	needed := make(map[string]bool) // by their results, or by calls that name them
 	for i := range blocks {
@@ -247,7 +277,7 @@ func (m *Message) WithoutHanging() (Message, bool) {
 	})
 	pruned, ok := assistantMessage(JoinMessage(RoleAssistant, RawsOf(blocks)), blocks)
 	pruned.Breakpoints = int32(CountBreakpoints(pruned.Raw)) //nolint:gosec // a message of that size does not fit into memory
-	return pruned.Message, ok
+	return pruned, ok
 }
 
 // UseIDs returns the ids of all tool uses in a message.

@@ -2,7 +2,6 @@ package history
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
@@ -63,7 +62,7 @@ func (h *History) AppendAll(drafts []Draft, unanswered func(Use) []byte) error {
 // Fork returns a history that can grow while h stays as it is. It costs nothing, and
 // is valid until h changes.
 func (h *History) Fork() History {
-	return History{Messages: slices.Clip(h.Messages), Open: slices.Clip(h.Open), Changes: slices.Clip(h.Changes), Base: h}
+	return History{waiting: h.waiting, Messages: slices.Clip(h.Messages), Open: slices.Clip(h.Open), Changes: slices.Clip(h.Changes), Base: h}
 }
 
 // Clip has the next message move to new memory: others may know what came after the
@@ -76,17 +75,19 @@ func (h *History) Clip() {
 type Point struct {
 	messages, changes, drafts int
 	open                      []Use
+	waiting                   []string
 }
 
 // Point returns the present state.
 func (h *History) Point() Point {
-	return Point{len(h.Messages), len(h.Changes), len(h.Drafts), slices.Clip(h.Open)}
+	return Point{len(h.Messages), len(h.Changes), len(h.Drafts), slices.Clip(h.Open), h.waiting}
 }
 
 // Back removes what was added since a point.
 func (h *History) Back(p Point) {
 	h.Forget(h.Messages[p.messages:])
 	h.Messages, h.Changes, h.Drafts, h.Open = h.Messages[:p.messages], h.Changes[:p.changes], h.Drafts[:p.drafts], p.open
+	h.waiting = p.waiting
 }
 
 // Forget forgets the ids of the tool uses in messages.
@@ -96,14 +97,6 @@ func (h *History) Forget(messages []Message) {
 			delete(h.IDs, id)
 		}
 	}
-}
-
-// Take makes ids known that follow.
-func (h *History) Take(ids map[string]bool) {
-	if h.IDs == nil {
-		h.IDs = make(map[string]bool, len(ids))
-	}
-	maps.Copy(h.IDs, ids)
 }
 
 // PopSystem removes the system messages at the end, and returns them.
@@ -126,8 +119,8 @@ func (h *History) PopSystem() []Draft {
 
 // TakesSystem reports whether a system message may follow.
 func (h *History) TakesSystem() bool {
-	last := h.Last()
-	return last != nil && last.Role != RoleAssistant
+	last := h.lastOrdinary()
+	return last != nil && (last.Role != RoleAssistant || last.ServerEnd && len(h.waiting) == 0)
 }
 
 // Prune removes the uses of server tools without a result from the last message, and
@@ -140,8 +133,10 @@ func (h *History) Prune() {
 	pruned, ok := last.WithoutHanging()
 	n := len(h.Messages) - 1
 	h.Messages = slices.Clip(h.Messages[:n])
+	h.waiting = nil
 	if ok {
-		h.Messages = append(h.Messages, pruned)
+		h.Messages = append(h.Messages, pruned.Message)
+		h.waiting = pruned.opened
 	}
 }
 

@@ -29,6 +29,8 @@ type History struct {
 	Changes  []Change
 	Base     *History // what comes before it; nil for the conversation itself
 	Drafts   []Draft  // its messages as they will go into another history, if it has a base
+
+	waiting []string // uses of server tools in the turn that goes on, without a result
 }
 
 // Has reports whether a tool use of that id is in the history.
@@ -76,20 +78,15 @@ func (h *History) Append(m Draft, unanswered func(Use) []byte) error {
 
 // Refusal says what is wrong with m as the next message.
 func (h *History) Refusal(m *Draft) error {
-	if last := h.LastReply(); last != nil && m.Role != RoleAssistant && len(h.Open) == 0 {
-		switch {
-		case m.Role == RoleSystem:
-			return errors.New("a system message follows an assistant message; put it after the next user message")
-		case last.Hanging:
-			return errors.New("the assistant message before it ends with the use of a server tool that has no result; leave that block out, or let the turn go on first")
-		}
+	if err := h.order(m); err != nil {
+		return err
 	}
 	seen := make(map[string]bool)
 	for _, id := range m.Uses {
 		switch {
 		case id == "":
 			return errors.New("a tool use has no id")
-		case seen[id] || h.Has(id):
+		case seen[id] || h.Base != nil && h.Has(id) || h.isOpen(id):
 			return fmt.Errorf("the tool use id %q is in the history already; ids must be unique. A reply that the runner received is recorded by itself: append only what follows it", id)
 		}
 		seen[id] = true
@@ -102,6 +99,12 @@ func (h *History) Refusal(m *Draft) error {
 		seen[id] = true
 	}
 	return nil
+}
+
+// isOpen reports whether an id is that of a call without a result. One of a turn that
+// was answered may come again: the API takes it.
+func (h *History) isOpen(id string) bool {
+	return slices.Contains(h.waiting, id) || slices.ContainsFunc(h.Open, func(u Use) bool { return u.ID == id })
 }
 
 // Answered returns the user message that answers the open calls, with results
@@ -140,6 +143,7 @@ func (h *History) Push(m Draft) {
 	default:
 		h.Open = append(h.Open, m.Calls...)
 	}
+	h.advance(&m)
 	h.Changes = append(h.Changes, m.Changes...)
 	m.Breakpoints = int32(CountBreakpoints(m.Raw)) //nolint:gosec // a message of that size does not fit into memory
 	h.Messages = append(h.Messages, m.Message)

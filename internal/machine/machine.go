@@ -20,8 +20,6 @@ package machine
 import (
 	"time"
 
-	"github.com/anthropics/anthropic-sdk-go/v2"
-
 	"github.com/toolrunner/toolrunner/internal/history"
 )
 
@@ -96,20 +94,6 @@ const (
 	limited            // it ended at a limit: raising that, or a message of the user, lets it go on
 	finalized          // it is over for good: what comes now begins another run
 )
-
-// rollback is the state that a takeover goes back to: that of the last request.
-type rollback struct {
-	history history.History
-	open    []*Call
-	rule    history.Rule
-}
-
-// exchange is the request under way.
-type exchange struct {
-	kind   StepKind // End: none
-	config []byte   // of a compaction that was scheduled
-	inBody bool     // the loop body has the reply to a compaction
-}
 
 // New returns the machine of a conversation that begins with messages. It returns a
 // *[history.Error] for messages that the API would refuse there.
@@ -209,30 +193,6 @@ func (m *Machine) Settle(countFailed bool, now time.Time) {
 func (s *state) beginRun(now time.Time) {
 	s.standing, s.iteration, s.forced, s.spent = running, 0, nil, spending{since: now}
 }
-
-// Begin takes note that the request of step goes out. Tool changes that wait go into
-// the history first.
-func (m *Machine) Begin(step Step) {
-	m.calling = false
-	m.exchange = exchange{kind: step.Kind, inBody: step.Kind == Compact}
-	m.update(func(s *state) {
-		if step.Kind == Compact || step.Skipped {
-			m.exchange.config, s.compaction.scheduled = s.compaction.scheduled, nil
-		}
-		if step.Skipped {
-			m.exchange.config = nil
-		}
-		if step.Kind != Summarize && !s.rule.Code {
-			if changes, ok := m.tools.take(&s.history); ok {
-				s.history.Push(changes)
-			}
-		}
-		s.mark()
-	})
-}
-
-// mark makes the state one that a takeover goes back to.
-func (s *state) mark() { s.rollback = rollback{s.history, s.open, s.rule} }
 
 // Finalize takes note that the run has ended as step says. A run that ended for good
 // leaves no call open.
@@ -347,14 +307,15 @@ func (m *Machine) answering() bool {
 }
 
 // adopt sets the rule of a history that the caller made. One that ends with the use
-// of a server tool goes on with it: the API has its result, or makes it.
+// of a server tool goes on with it: the API has its result, or makes it. Code at the
+// server may wait for results of calls, which may be there.
 func (s *state) adopt() {
 	s.rule = history.Rule{Unrun: history.UnrunGiven}
-	if last := s.history.LastReply(); last != nil && last.Hanging {
-		if len(s.history.Open) == 0 {
-			s.rule = ruleFor("pause_turn")
-			return
-		}
+	switch {
+	case len(s.history.Waiting()) == 0:
+	case len(s.history.Open) == 0 && s.history.LastReply() != nil:
+		s.rule = ruleFor("pause_turn")
+	default:
 		s.rule = ruleFor("tool_use")
 		s.rule.Code = true
 	}
@@ -382,107 +343,6 @@ func (s *state) prune() {
 	if s.rule.After == history.EndRun {
 		s.history.Prune()
 	}
-}
-
-// Received records the reply to the request under way. forced is the tool choice of
-// the request if it made the model call a tool.
-func (m *Machine) Received(r *history.Reply, forced any) {
-	streaming := m.streaming
-	m.streaming, m.exchange = nil, exchange{}
-	m.update(func(s *state) {
-		s.iteration++
-		s.spend(r.Usage)
-		s.compaction.measure(contextTokens(r.Usage))
-		s.reply = r.Raw
-		if r.Container != "" {
-			s.container = r.Container
-		}
-		s.rule = ruleOf(r)
-		if !r.Blank {
-			s.history.Push(r.Message)
-		}
-		s.rule = endedBy(s.rule, &s.history)
-		s.discarded = nil
-		if s.rule.After == history.RunCalls {
-			s.countCalls(r.Message.Calls)
-			s.reopen(append(s.open, streaming...), waiting, s.rule.Unrun, s.iteration)
-		} else {
-			s.reopen(s.open, unrun, s.rule.Unrun, s.iteration)
-		}
-		s.discard(without(streaming, s.open))
-		s.failBroken(r)
-		s.needsReply = s.rule.After == history.ResumeRun
-		if s.answerable() {
-			s.forced = forced
-		}
-	})
-}
-
-func ruleFor(reason string) history.Rule { return history.RuleFor(anthropic.BetaStopReason(reason)) }
-
-// failBroken has calls fail that cannot run as they are in a reply: also should they
-// come back by a takeover. A reply that was cut off or refused has cut its last call.
-func (s *state) failBroken(r *history.Reply) {
-	for id, block := range r.Failed {
-		if call := s.openCall(id); call != nil {
-			call.fail(block)
-		}
-	}
-	if s.rule.After != history.EndRun || s.rule.Outcome == history.OutcomeCompleted || len(s.open) == 0 {
-		return
-	}
-	blocks, _ := r.Message.Blocks() // they were read before
-	last := s.open[len(s.open)-1]
-	if len(blocks) > 0 && blocks[len(blocks)-1].Kind == history.TypeToolUse && last.isFor(blocks[len(blocks)-1].Use()) {
-		last.fail(history.ResultBlock(last.use, s.rule.Unrun, true))
-	}
-}
-
-// endedBy returns the rule, or one that ends the run if the history ends in a reply that
-// stopped for calls and has none of ours, but the use of a server tool.
-func endedBy(rule history.Rule, h *history.History) history.Rule {
-	last := h.LastReply()
-	if rule.After == history.RunCalls && len(h.Open) == 0 && last != nil && last.Hanging {
-		rule.After = history.EndRun
-	}
-	return rule
-}
-
-// ruleOf returns what follows a reply. After calls beside the work of a server tool,
-// results follow and nothing else: the API goes on with that work first.
-func ruleOf(r *history.Reply) history.Rule {
-	rule := ruleFor(r.StopReason)
-	rule.Code = r.Message.FromCode && len(r.Message.Calls) > 0
-	if rule.After == history.RunCalls && len(r.Message.Calls) > 0 {
-		rule.Code = rule.Code || r.Message.Hanging
-	}
-	return rule
-}
-
-// answerable reports whether calls of the last reply are to be run.
-func (s *state) answerable() bool {
-	for _, call := range s.open {
-		if call.state != unrun && call.iteration == s.iteration {
-			return true
-		}
-	}
-	return false
-}
-
-// Failed ends the request under way without a reply.
-func (m *Machine) Failed() {
-	if m.exchange.kind == End {
-		return
-	}
-	compacting := m.exchange.kind != Send
-	m.exchange = exchange{}
-	m.update(func(s *state) {
-		s.discard(m.streaming)
-		if compacting {
-			s.compaction.floor = s.compaction.context
-		}
-	})
-	m.streaming = nil
 }
 
 // View returns the messages as they would go on from here: with the results of a

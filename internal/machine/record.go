@@ -242,7 +242,7 @@ func (m *Machine) savedState(now time.Time) savedState {
 	s := &m.s
 	saved := savedState{
 		Stop: savedRule(&s.rule), News: s.needsReply, Ended: s.standing == finalized, Limited: s.standing == limited, Forced: s.forced != nil,
-		Sent:      savedSent{min(len(s.rollback.history.Messages), len(s.history.Messages)), len(s.rollback.open), savedRule(&s.rollback.rule)},
+		Sent:      savedSent{min(len(s.rollback.history.Messages), len(s.history.Messages)), min(len(s.rollback.open), len(s.open)), savedRule(&s.rollback.rule)},
 		Iteration: s.iteration, Container: s.container, Usage: s.usage.saved(),
 		Spent:   savedSpending{s.spent.usage.saved(), maps.Clone(s.spent.calls), s.spent.failing, s.spent.time(now)},
 		Compact: savedCompaction{Scheduled: s.compaction.scheduled, Context: s.compaction.context, Floor: s.compaction.floor, Fresh: s.compaction.fresh},

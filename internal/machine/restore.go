@@ -2,13 +2,11 @@ package machine
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"slices"
 
 	"github.com/toolrunner/toolrunner/internal/history"
 )
@@ -173,36 +171,6 @@ func (r *Record) after(before *Record) (*Record, error) {
 	return &state, nil
 }
 
-// callsAfter returns the open calls of the state that r makes after before.
-func (r *Record) callsAfter(before *Record) ([]savedCall, error) {
-	if len(r.Calls) == 0 {
-		if r.KeepCalls {
-			return before.Calls, nil
-		}
-		return nil, nil
-	}
-	place := make(map[string]int, len(before.Calls))
-	for i := range before.Calls {
-		place[before.Calls[i].ID] = i
-	}
-	calls := r.Calls
-	if r.KeepCalls {
-		calls = before.Calls
-	}
-	for i, call := range r.Calls {
-		at, ok := place[call.ID]
-		switch {
-		case (r.KeepCalls || call.State == "") && !ok:
-			return nil, fmt.Errorf("the call %q is to be as before, and was not there", call.ID)
-		case r.KeepCalls:
-			calls[at] = call
-		case call.State == "":
-			calls[i] = before.Calls[at]
-		}
-	}
-	return calls, nil
-}
-
 // Forced reports whether a forced tool choice had done its work.
 func (r *Record) Forced() bool { return r.State.Forced }
 
@@ -243,7 +211,7 @@ func (r *Record) Restore(tools *Tools, forced any) (*Machine, []string, error) {
 	if err := m.restoreCalls(r); err != nil {
 		return nil, nil, err
 	}
-	s.rollback.open = s.open[:min(saved.Sent.Calls, len(s.open))]
+	s.restoreRollback()
 	s.sequence++ // resuming counts as a step
 	return m, changed, nil
 }
@@ -270,106 +238,6 @@ func (s *state) restoreMessages(r *Record) error {
 		}
 	}
 	return nil
-}
-
-// restoreCalls reads the open calls, which are those that the history leaves open.
-func (m *Machine) restoreCalls(r *Record) error {
-	s := &m.s
-	if len(r.Calls) != len(s.history.Open) {
-		return snapshotError(nil, "it has %d open calls, and the history %d", len(r.Calls), len(s.history.Open))
-	}
-	for i := range r.Calls {
-		use := s.history.Open[i]
-		if r.Calls[i].ID != use.ID {
-			return snapshotError(nil, "calls[%d] is %q, and in the history %q", i, r.Calls[i].ID, use.ID)
-		}
-		call, err := r.Calls[i].restore(use)
-		if err != nil {
-			return snapshotError(err, "the call %q", use.ID)
-		}
-		waits := call.state == suspended || call.state == waiting
-		if waits && m.tools.byName[use.Name] == nil && use.Toolset == "" && r.Tools.has(use.Name) {
-			return snapshotError(nil, "the call %q waits for the tool %q, which is not among the tools; pass it to Resume", use.ID, use.Name)
-		}
-		s.open = append(s.open, call)
-	}
-	for i := range r.Dropped {
-		b, err := history.ParseBlock(r.Dropped[i].Use)
-		if err == nil {
-			err = history.CheckUses([]history.Block{b})
-		}
-		var call *Call
-		if err == nil {
-			call, err = r.Dropped[i].restore(b.Use())
-		}
-		if err != nil {
-			return snapshotError(err, "dropped[%d]", i)
-		}
-		s.discarded = append(s.discarded, call)
-	}
-	return nil
-}
-
-// restore returns the call use in the state that was saved.
-func (c *savedCall) restore(use history.Use) (*Call, error) {
-	state := slices.Index(callStates[:], c.State)
-	if state < 0 || c.Iteration < 0 || c.Reply < 0 {
-		return nil, fmt.Errorf("its state is %q, its iteration %d, its reply %d", c.State, c.Iteration, c.Reply)
-	}
-	call := &Call{
-		use: use, iteration: c.Iteration, replyIndex: c.Reply, state: callState(state), repeats: c.Repeat, unrun: c.Unrun,
-		failure: c.Failure,
-	}
-	if c.Decision != "" {
-		if err := c.decide(call); err != nil {
-			return nil, err
-		}
-	}
-	if call.state == unrun && c.Unrun == "" {
-		return nil, errors.New("it is not run, and nothing says why")
-	}
-	if call.state == answered {
-		if err := checkResult(c.Result, use); err != nil {
-			return nil, err
-		}
-		call.block = c.Result
-	}
-	if c.Failure != nil {
-		if err := checkResult(c.Failure, use); err != nil {
-			return nil, err
-		}
-	}
-	return call, nil
-}
-
-// checkResult says what is wrong with the saved result of a call.
-func checkResult(raw []byte, use history.Use) error {
-	b, err := history.ParseBlock(raw)
-	if err != nil || b.Kind != history.TypeToolResult || b.ToolUseID != use.ID || b.IsEmptyError() {
-		return fmt.Errorf("its result is no tool_result for it that the API accepts: %.200s", raw)
-	}
-	return nil
-}
-
-// decide gives the call the decision that was saved, which must fit what the call has
-// come to.
-func (c *savedCall) decide(call *Call) error {
-	var d Decision
-	switch c.Decision {
-	case Allow.String():
-		d.Kind = Allow
-	case AllowInput.String():
-		d.Kind, d.Input = AllowInput, c.Input
-	case Deny.String():
-		d.Kind = Deny
-	default:
-		return fmt.Errorf("its decision is %q", c.Decision)
-	}
-	if call.state == suspended || (call.state == waiting || call.state == started) && d.Kind == Deny {
-		return fmt.Errorf("its state is %q and its decision %q, which exclude each other", c.State, c.Decision)
-	}
-	call.decided, call.decision = true, d
-	return d.Check(call.use)
 }
 
 // rule returns what follows the stop reason that was saved.
@@ -411,90 +279,4 @@ func (s *savedState) check(messages int) error {
 
 func (u savedUsage) restore() Usage {
 	return Usage{u.Replies, u.Input, u.Output, u.CacheCreation, u.CacheRead}
-}
-
-// has reports whether a tool of that name could be called.
-func (s *savedTools) has(name string) bool {
-	named := func(t savedTool) bool { return t.Name == name }
-	return slices.ContainsFunc(s.Added, named) || slices.ContainsFunc(s.First, named) && !slices.Contains(s.Removed, name)
-}
-
-// hash returns the hash of the definition that a tool had last.
-func (s *savedTools) hash(name string) string {
-	for _, tool := range slices.Concat(s.Added, s.First) {
-		if tool.Name == name {
-			return tool.SHA256
-		}
-	}
-	return ""
-}
-
-// restore gives the tools, which are those of this process, the places that they had.
-// told is what messages say about them. It returns the names of those that the model
-// knows otherwise.
-func (t *Tools) restore(saved *savedTools, told []history.Change) (changed []string, err error) {
-	if saved == nil {
-		return nil, snapshotError(nil, "it has no tools")
-	}
-	place := make(map[string]int)
-	for i, tool := range saved.First {
-		place[tool.Name] = i
-	}
-	known := make(map[string]bool)
-	for _, tool := range slices.Concat(saved.First, saved.Added) {
-		if now := t.byName[tool.Name]; !known[tool.Name] && (now == nil || now.saved().SHA256 != saved.hash(tool.Name)) {
-			changed = append(changed, tool.Name)
-		}
-		known[tool.Name] = true
-	}
-	for _, name := range saved.Removed {
-		t.drop(name)
-	}
-	for i, raw := range saved.Changes {
-		b, err := history.ParseBlock(raw)
-		if err != nil || len(b.Changes) == 0 && b.Kind != history.TypeToolAddition && b.Kind != history.TypeToolRemoval {
-			return nil, snapshotError(err, "tools.changes[%d] changes no tool", i)
-		}
-		t.changes, t.queued = append(t.changes, raw), append(t.queued, b.Changes...)
-	}
-	later := make(map[string]bool) // what messages define, or have defined, is not among the first
-	maps.Copy(later, t.gone)
-	for _, tool := range saved.Added {
-		later[tool.Name] = true
-	}
-	for _, c := range slices.Concat(told, t.queued) {
-		later[c.Name] = later[c.Name] || c.Add
-	}
-	sent := func(tool *Tool) bool { _, ok := place[tool.Name]; return ok }
-	t.first = slices.DeleteFunc(t.first, func(tool *Tool) bool { return later[tool.Name] && !sent(tool) })
-	t.first = replaced(t.first, saved.First)
-	slices.SortStableFunc(t.first, func(a, b *Tool) int { return cmp.Compare(placeOf(place, a), placeOf(place, b)) })
-	return changed, nil
-}
-
-// replaced returns tools with the definitions that were sent for those which others
-// have replaced since.
-func replaced(tools []*Tool, saved []savedTool) []*Tool {
-	tools = slices.Clone(tools)
-	for _, s := range saved {
-		if s.Definition == nil {
-			continue
-		}
-		for i, tool := range tools {
-			if tool.Name == s.Name {
-				sent := *tool
-				sent.Definition, sent.Breakpoints = s.Definition, history.CountBreakpoints(s.Definition)
-				tools[i] = &sent
-			}
-		}
-	}
-	return tools
-}
-
-// placeOf returns where a tool was sent; new ones come last.
-func placeOf(place map[string]int, tool *Tool) int {
-	if at, ok := place[tool.Name]; ok {
-		return at
-	}
-	return len(place)
 }

@@ -34,7 +34,6 @@ func (m *Machine) Replace(messages []history.Draft, lost bool) error {
 	}
 	h := m.s.rollback.history.Clone()
 	h.Forget(m.since(m.s.rollback.history))
-	h.Take(m.s.queue.IDs) // its messages will follow
 	if err := h.AppendAll(behindUsers(&h, messages), m.standIn); err != nil {
 		return err
 	}

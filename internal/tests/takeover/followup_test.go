@@ -58,24 +58,6 @@ func TestFollowUpsBesideATakeover(t *testing.T) {
 	})
 }
 
-// Follow-ups that wait and what a takeover brings must fit together.
-func TestTakeoverThatWaitingFollowUpsDoNotFitIsRefused(t *testing.T) {
-	d := runtest.StartUnchecked(t, toolrunner.Params{}, nil, toolrunnertest.Text("one"), toolrunnertest.Text("two"))
-	d.MustPlay(t, func(turn *toolrunner.Turn) {
-		if turn.Iteration() > 1 {
-			return
-		}
-		if err := d.AppendMessages(runtest.Calling("x", "other"), runtest.Answering("x", "first")); err != nil {
-			t.Fatalf("AppendMessages() error = %v", err)
-		}
-		var invalid *toolrunner.HistoryError
-		if err := turn.Replace(runtest.Calling("x", "other"), runtest.Answering("x", "second")); !errors.As(err, &invalid) {
-			t.Errorf("Replace() error = %v, want a HistoryError: the call x would be there twice", err)
-		}
-	})
-	d.WantRequest(t, 1, "user 'hi'", "assistant 'one'", "assistant call(x)", "user result(x)")
-}
-
 // E7, E101, E119: the continuation of a paused turn can be dropped; only another
 // one may then follow the paused reply, and follow-ups wait for it.
 func TestRetryOfAContinuationGoesOnWithThePausedTurn(t *testing.T) {

@@ -75,7 +75,7 @@ func TestHistoriesThatCannotBeMendedAreRefused(t *testing.T) {
 		{"two results", []anthropic.BetaMessageParam{runtest.User("hi"), runtest.Verbatim(runtest.OpenCallA), anthropic.NewBetaUserMessage(result, result)}, 2, `"a" answers no open call`},
 		{"result after text", []anthropic.BetaMessageParam{runtest.User("hi"), runtest.Verbatim(runtest.OpenCallA), anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("x"), result)}, 2, "results come first"},
 		{"result too late", []anthropic.BetaMessageParam{runtest.User("hi"), runtest.Verbatim(runtest.OpenCallA), runtest.User("x"), anthropic.NewBetaUserMessage(result)}, 3, `"a" answers no open call`},
-		{"id twice", []anthropic.BetaMessageParam{runtest.User("hi"), runtest.Verbatim(runtest.OpenCallA), anthropic.NewBetaUserMessage(result), runtest.Verbatim(runtest.OpenCallA)}, 3, `"a" is in the history already`},
+		{"id of an open call", []anthropic.BetaMessageParam{runtest.User("hi"), runtest.Verbatim(runtest.OpenCallA), runtest.Verbatim(runtest.OpenCallA)}, 2, `"a" is in the history already`},
 		{"empty user", []anthropic.BetaMessageParam{anthropic.NewBetaUserMessage()}, 0, "no content"},
 		{"input is no object", []anthropic.BetaMessageParam{runtest.User("hi"), runtest.Verbatim(strings.Replace(runtest.OpenCallA, `{"n":9007199254740993}`, `[]`, 1))}, 1, ""},
 		{"illegal id", []anthropic.BetaMessageParam{runtest.User("hi"), runtest.Verbatim(strings.Replace(runtest.OpenCallA, `"a"`, `"a:1"`, 1))}, 1, ""},

@@ -116,7 +116,7 @@ func TestInvalidTakeoverChangesNothing(t *testing.T) {
 		{"nothing but space", runtest.MessageParams{runtest.User(" \n")}, 0},
 		{"result without a call", runtest.MessageParams{runtest.User("ok"), runtest.Answering("x", "no")}, 1},
 		{"result twice", runtest.MessageParams{runtest.User("ok"), runtest.Calling("x", "work"), runtest.Answering("x", "one"), runtest.Answering("x", "two")}, 3},
-		{"call twice", runtest.MessageParams{runtest.User("ok"), runtest.Calling("x", "work"), runtest.Answering("x", "one"), runtest.Calling("x", "work")}, 3},
+		{"call twice", runtest.MessageParams{runtest.User("ok"), runtest.Calling("x", "work"), runtest.Calling("x", "work")}, 2},
 		{"no content", runtest.MessageParams{runtest.Verbatim(`{"role":"user","content":[]}`)}, 0},
 		{"unknown role", runtest.MessageParams{runtest.Verbatim(`{"role":"robot","content":"hi"}`)}, 0},
 		{"no JSON", runtest.MessageParams{runtest.User("ok"), runtest.Verbatim(`{"role":`)}, 1},

@@ -1,0 +1,94 @@
+package history
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/toolrunner/toolrunner/internal/wire"
+)
+
+// checkShapes says which block the API would refuse in a message of a role, wherever the
+// message stands: one of another role, or without the members of its type.
+func checkShapes(role string, blocks []Block) error {
+	for i := range blocks {
+		if err := checkShape(role, &blocks[i]); err != nil {
+			return fmt.Errorf("content[%d] %w", i, err)
+		}
+	}
+	return nil
+}
+
+func checkShape(role string, b *Block) error {
+	switch owner := ownerOf(b); {
+	case role == RoleSystem && b.Kind != TypeText && b.Kind != TypeToolAddition && b.Kind != TypeToolRemoval:
+		return fmt.Errorf("is a %s block in a system message, which holds text, tool_addition and tool_removal alone", b.Kind)
+	case owner != "" && owner != role:
+		return fmt.Errorf("is a %s block in a message of the %s; only %s messages hold them", b.Kind, role, owner)
+	}
+	switch b.Kind {
+	case TypeText:
+		if len(b.Text) == 0 || b.Text[0] != '"' {
+			return fmt.Errorf("is a text block whose text is no string: %.100q", b.Raw)
+		}
+	case TypeToolResult:
+		return checkResult(b)
+	case "thinking":
+		return checkMembers(b, "thinking", "signature")
+	case "redacted_thinking":
+		return checkMembers(b, "data")
+	}
+	return nil
+}
+
+// ownerOf returns the role whose messages hold blocks of a type, or "".
+func ownerOf(b *Block) string {
+	switch {
+	case b.Kind == TypeToolResult || b.Kind == "image":
+		return RoleUser
+	case b.Kind == TypeToolUse || b.Kind == "thinking" || b.Kind == "redacted_thinking" || b.IsServerUse(),
+		strings.HasSuffix(b.Kind, "_tool_result"):
+		return RoleAssistant
+	}
+	return ""
+}
+
+// checkMembers says which member of a block is no string.
+func checkMembers(b *Block, names ...string) error {
+	for _, name := range names {
+		found := false
+		_ = wire.Members(b.Raw, func(key, value []byte) error { // it was read before
+			found = found || string(key) == name && len(value) > 0 && value[0] == '"'
+			return nil
+		})
+		if !found {
+			return fmt.Errorf("is a %s block without a %s, which the API refuses; leave the block out", b.Kind, name)
+		}
+	}
+	return nil
+}
+
+// checkResult says what is wrong with a tool_result.
+func checkResult(b *Block) error {
+	return wire.Members(b.Raw, func(key, value []byte) error {
+		switch {
+		case string(key) == "is_error" && string(value) != "true" && string(value) != "false" && string(value) != "null":
+			return fmt.Errorf("is a tool_result whose is_error is %s", value)
+		case string(key) != "content" || string(value) == "null" || len(value) > 0 && value[0] == '"':
+			return nil
+		case len(value) == 0 || value[0] != '[':
+			return fmt.Errorf("is a tool_result whose content is neither text nor a list of blocks: %.100s", value)
+		}
+		return wire.Elements(value, func(element []byte) error {
+			inner, err := ParseBlock(element)
+			switch {
+			case err != nil:
+				return fmt.Errorf("is a tool_result with a block that cannot be sent: %w", err)
+			case inner.Kind == TypeText && (len(inner.Text) == 0 || inner.Text[0] != '"'):
+				return fmt.Errorf("is a tool_result with a text block whose text is no string: %.100q", element)
+			case inner.Kind != TypeText && inner.Kind != "image" && ownerOf(&inner) != "":
+				return fmt.Errorf("is a tool_result with a %s block in it", inner.Kind)
+			}
+			return nil
+		})
+	})
+}
