@@ -107,8 +107,6 @@ var keeping = map[string]func(c *runtest.Conversation, turn *toolrunner.Turn) er
 		_ = c.SetMessages(runtest.User("hi"), turn.ToParam(), runtest.User("x"))
 		return c.SetMessages(c.Messages()...)
 	},
-		return turn.Replace(turn.ToParam(), runtest.User("be concise"))
-	},
 }
 
 // F29: the results of calls that ran survive a takeover that keeps the calls, wherever
