@@ -200,6 +200,23 @@ func catch(err *error) {
 	}
 }
 
+// probe panics if a method of the caller's error does, here where that is caught:
+// others look at the error where nothing could be done about it.
+func probe(err error) {
+	if err == nil {
+		return
+	}
+	_ = err.Error()
+	_ = errors.Is(err, errProbe)
+	_ = errors.As(err, new(*probeError))
+}
+
+var errProbe error = &probeError{}
+
+type probeError struct{}
+
+func (*probeError) Error() string { return "an error that no other one is" }
+
 // contextError returns the error of an ended context with its cause, or nil.
 func contextError(ctx context.Context) error {
 	err := ctx.Err()
