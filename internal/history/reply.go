@@ -58,6 +58,8 @@ func ReadReply(raw []byte, taken func(id string) bool) (*Reply, error) {
 	switch {
 	case err != nil:
 		return nil, &ReplyError{Reason: "it is not a JSON object", Body: body, Err: err}
+	case wire.IsTooDeep(raw, 0):
+		return nil, &ReplyError{Reason: "it cannot be used", Body: body, Err: errTooDeep}
 	case role != RoleAssistant || len(content) == 0 || content[0] != '[':
 		return nil, &ReplyError{Reason: "it is not a message of the assistant with a list of blocks", Body: body}
 	}

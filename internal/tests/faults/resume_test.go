@@ -3,7 +3,9 @@ package faults_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"regexp"
 	"strings"
@@ -156,19 +158,59 @@ func TestMessageOfTheUserBeginsTheNextRunAfterALimit(t *testing.T) {
 	}
 }
 
-// F14: what enters the conversation can be saved and resumed, whatever its depth.
-func TestWhatEntersCanBeResumed(t *testing.T) {
-	for _, depth := range []int{10, 5000, 9900, 9990, 9996, 9999, 12000} {
-		input := `{"n":` + strings.Repeat("[", depth-1) + strings.Repeat("]", depth-1) + `}`
-		c, ran := start(t, toolrunner.Params{}, runtest.Blocks("a work "+input), toolrunnertest.Text("done"))
-		c.Server.Ignore("reply-unused")
-		if err := c.Play(t.Context(), nil); err != nil {
-			ran.Want(t) // refused as a whole
-			continue
+// nested is JSON that is nested so deep.
+func nested(depth int) string { return strings.Repeat("[", depth) + strings.Repeat("]", depth) }
+
+// F14: whatever enters the conversation can be sent, saved and resumed: one limit of depth
+// holds for replies, messages, results, inputs and definitions, and leaves room for what
+// goes around them.
+func TestWhatEntersCanBeSentAndResumed(t *testing.T) {
+	for _, depth := range []int{10, 5000, 9880, 9890, 9895, 9900, 9990, 9996, 9999, 12000} {
+		deep := nested(depth)
+		result := runtest.RawContentBlock(`{"type":"text","text":"x","citations":` + deep + `}`)
+		ways := map[string]func(t *testing.T) *runtest.Conversation{
+			"input": func(t *testing.T) *runtest.Conversation {
+				c, _ := start(t, toolrunner.Params{}, runtest.Blocks(`a work {"n":`+deep+`}`), toolrunnertest.Text("done"))
+				return c
+			},
+			"another input": func(t *testing.T) *runtest.Conversation {
+				params := toolrunner.Params{Approve: runtest.ByID(map[string]toolrunner.Decision{"a": toolrunner.AllowInput([]byte(`{"n":` + deep + `}`))})}
+				c, _ := start(t, params, callOf("a"), toolrunnertest.Text("done"))
+				return c
+			},
+			"result": func(t *testing.T) *runtest.Conversation {
+				tool := runtest.Raw("work", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
+					return &toolrunner.Result{Content: []runtest.Content{result}}, nil
+				})
+				return runtest.StartUnchecked(t, toolrunner.Params{}, runtest.Tools(tool), callOf("a"), toolrunnertest.Text("done"))
+			},
+			"message": func(t *testing.T) *runtest.Conversation {
+				c, _ := start(t, toolrunner.Params{}, toolrunnertest.Text("done"))
+				_ = c.AppendMessages(runtest.Verbatim(`{"role":"user","content":[{"type":"text","text":"x"}],"more":` + deep + `}`))
+				return c
+			},
+			"definition": func(t *testing.T) *runtest.Conversation {
+				c, _ := start(t, toolrunner.Params{}, toolrunnertest.Text("done"))
+				_ = c.AddToolParams(runtest.RawDefinition(`{"name":"deep","input_schema":{"type":"object","default":` + deep + `}}`))
+				return c
+			},
 		}
-		snapshot, err := c.Snapshot()
-		mustDo(t, "Snapshot()", err)
-		c.Resume(t, snapshot, runtest.Asking(""), ran.Tool("work"))
-		ran.Want(t, "a")
+		for way, begin := range ways {
+			t.Run(fmt.Sprintf("%s, %d deep", way, depth), func(t *testing.T) {
+				c := begin(t)
+				c.Server.Ignore("reply-unused", "block-shape", "input-schema", "message-shape")
+				if err := c.Play(t.Context(), nil); err != nil && depth <= 5000 {
+					t.Errorf("the run's error = %v, want none", err)
+				}
+				snapshot, err := c.Snapshot()
+				mustDo(t, "Snapshot()", err)
+				c.Resume(t, snapshot, runtest.Asking(""), runtest.Says("work", "x"))
+				for _, q := range c.Server.Requests() {
+					if !json.Valid(q.Body) {
+						t.Error("a request is nested deeper than encoding/json reads")
+					}
+				}
+			})
+		}
 	}
 }
