@@ -22,6 +22,7 @@ type Reply struct {
 	Usage      []byte
 	Container  string            // id of the container it ran in
 	Failed     map[string][]byte // by call id: the tool_result of a call that cannot be run
+	unread     map[string]string // by call id: the text of an input that is no object
 	Notes      []string          // what was changed, so that the API takes it back
 }
 
@@ -159,11 +160,13 @@ func (r *Reply) mendInput(b Block) Block {
 		r.note("the call %q has no input; it became {}", use.ID)
 	} else {
 		r.fail(use, InvalidInput(text))
+		if r.unread == nil {
+			r.unread = make(map[string]string)
+		}
+		r.unread[use.ID] = text
 		r.note("the input of the call %q is no JSON object; it became {}", use.ID)
 	}
-	b.Raw = putMember(b.Raw, "input", []byte("{}"))
-	b.input = []byte("{}")
-	return b
+	return b.withInput([]byte("{}"))
 }
 
 // mendName gives b a name that is legal. No tool has the name that it came with.

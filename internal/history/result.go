@@ -27,14 +27,14 @@ func ResultBlock(use Use, text string, failed bool, more ...string) []byte {
 	return append(out, '}')
 }
 
-// InvalidInput is what the model reads of a call whose input is not a JSON object. Such a
-// call is never run.
+// InvalidInput is what the model reads of a call whose input is not a whole JSON object.
+// Such a call is never run.
 func InvalidInput(input string) string {
 	const most = 500
 	if len(input) > most {
 		input = strings.ToValidUTF8(input[:most], "") + "..."
 	}
-	return "Error: the input of this call is not a JSON object, so it was not run. It reads: " + input
+	return "Error: the input of this call is not a whole JSON object, so it was not run. It reads: " + input
 }
 
 // NotFound is what the model reads of a call whose tool does not exist.
