@@ -110,7 +110,7 @@ func (r *Runner) prepare(ctx context.Context, s machine.Step, turn *Turn, stream
 	dropped := r.dropBreakpoints()
 	in := request.Input{Kind: requestKind(s.Kind), Definitions: r.tools, System: &r.system}
 	r.mu.Lock()
-	in.Messages, in.Container = r.machine.Messages(), r.machine.Container()
+	in.Messages, in.Container = r.machine.Messages(), r.machine.Container(time.Now())
 	if forced := r.machine.Forced(); forced != nil {
 		in.DropToolChoice = forced == r.Params.forced() && !r.Params.KeepToolChoice
 	}

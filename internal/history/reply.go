@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anthropics/anthropic-sdk-go/v2"
+
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
@@ -21,6 +23,7 @@ type Reply struct {
 	StopReason string
 	Usage      []byte
 	Container  string            // id of the container it ran in
+	Until      string            // when that expires, as the API says it
 	Failed     map[string][]byte // by call id: the tool_result of a call that cannot be run
 	unread     map[string]string // by call id: the text of an input that is no object
 	Notes      []string          // what was changed, so that the API takes it back
@@ -52,7 +55,7 @@ func ReadReply(raw []byte, taken func(id string) bool) (*Reply, error) {
 		case "usage":
 			r.Usage = value
 		case "container":
-			r.Container = wire.ObjectMember(value, "id")
+			r.Container, r.Until = wire.ObjectMember(value, "id"), wire.ObjectMember(value, "expires_at")
 		}
 		return nil
 	})
@@ -78,7 +81,9 @@ func ReadReply(raw []byte, taken func(id string) bool) (*Reply, error) {
 	}
 	said := false
 	r.Message, said = assistantMessage(m, blocks)
-	r.Blank = !said
+	if r.Blank = !said; r.Blank && r.StopReason == string(anthropic.BetaStopReasonPauseTurn) {
+		return nil, &ReplyError{Reason: "it was paused and says nothing, so there is nothing to go on from", Body: body}
+	}
 	return r, nil
 }
 

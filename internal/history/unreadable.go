@@ -42,6 +42,9 @@ func Unreadable(use Use) (result []byte, ok bool) {
 	if err != nil || !ok {
 		return nil, false
 	}
+	if wire.Members([]byte(text), func(_, _ []byte) error { return nil }) == nil {
+		return ResultBlock(use, cutInput(text), true), true
+	}
 	return ResultBlock(use, InvalidInput(text), true), true
 }
 

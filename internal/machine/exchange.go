@@ -55,7 +55,7 @@ func (m *Machine) Received(r *history.Reply, forced any) {
 		s.compaction.measure(contextTokens(r.Usage))
 		s.reply = r.Raw
 		if r.Container != "" {
-			s.container = r.Container
+			s.container, s.containerUntil = r.Container, r.Until
 		}
 		s.rule = ruleOf(r)
 		if !r.Blank {
