@@ -2,6 +2,7 @@ package faults_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -204,5 +205,36 @@ func TestCompactionThatFailedIsNotTriedAgain(t *testing.T) {
 	mustDo(t, "the second loop", c.Play(t.Context(), nil))
 	if c.Request(t, 1).Field("compaction") != nil {
 		t.Error("the compaction went out twice")
+	}
+}
+
+// After a compaction nothing of it is left under way, and the sequence of snapshots has
+// grown: a store keeps the newer one (changed by hand once, and no test noticed).
+func TestNothingOfACompactionIsLeftUnderWay(t *testing.T) {
+	sequence := func(c *runtest.Conversation) int {
+		data, err := c.Snapshot()
+		mustDo(t, "Snapshot()", err)
+		var head struct{ Sequence int }
+		mustDo(t, "Unmarshal()", json.Unmarshal(data, &head))
+		return head.Sequence
+	}
+	for _, summary := range []toolrunnertest.Reply{runtest.SummaryReply("so far"), toolrunnertest.Text("no summary")} {
+		c, _ := start(t, toolrunner.Params{}, summary, toolrunnertest.Text("done"))
+		mustDo(t, "CompactBeforeNextTurn()", c.CompactBeforeNextTurn(runtest.NoCompactionConfig()))
+		before := sequence(c)
+		for _, err := range c.All(t.Context()) {
+			mustDo(t, "All()", err)
+			break
+		}
+		if after := sequence(c); after <= before {
+			t.Errorf("the sequence is %d after a compaction and %d before, want it to grow", after, before)
+		}
+		mustDo(t, "SetMessages()", c.SetMessages(runtest.User("anew")))
+		mustDo(t, "CompactBeforeNextTurn()", c.CompactBeforeNextTurn(runtest.NoCompactionConfig()))
+		c.Server.Add(toolrunnertest.Text("done"))
+		c.MustPlay(t, nil)
+		if c.Request(t, 1).Field("compaction") == nil {
+			t.Error("the second compaction did not go out")
+		}
 	}
 }
