@@ -20,7 +20,9 @@ import (
 type hurdle struct {
 	name   string
 	params func(p *toolrunner.Params, once func() bool)
-	ended  bool // the context has ended
+
+	ended     bool // the context has ended
+	senseless bool // the parameters make no sense
 }
 
 // hurdles keep a request from going out: they come before it begins, or between its
@@ -56,10 +58,7 @@ func hurdles() []hurdle {
 				return next(req)
 			})}
 		}},
-		{name: "parameters that make no sense", params: func(p *toolrunner.Params, once func() bool) {
-			p.Approve = nil
-			p.MaxTokens = 100
-		}},
+		{name: "parameters that make no sense", senseless: true},
 	}
 }
 
@@ -88,8 +87,8 @@ func stumble(t *testing.T, h hurdle, before func(c *runtest.Conversation), repli
 	if h.ended {
 		cancel()
 	}
-	if h.name == "parameters that make no sense" {
-		c.Params.MaxTokens, met = -1, true
+	if h.senseless {
+		c.Params.MaxTokens = -1
 	}
 	func() {
 		defer func() { _ = recover() }()
