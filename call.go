@@ -328,5 +328,8 @@ func appendContent(dst []byte, c anthropic.BetaToolResultBlockParamContentUnion)
 	if !wire.Valid(block) {
 		return nil, fmt.Errorf("a content block is not valid JSON: %.100q", block)
 	}
+	if err := history.CheckDepth(block); err != nil {
+		return nil, err
+	}
 	return append(dst, block...), nil
 }

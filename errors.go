@@ -181,7 +181,10 @@ func (e *ToolError) Unwrap() error {
 // returns it: calls that run are cancelled, those that have not begun do not
 // begin, and the loop ends with err, which [errors.Is] and [errors.As] find in
 // what it returns. The history stays valid: should the run go on, the model reads
-// that the tool ended the run, and the call is not run again.
+// that the tool ended the run, and the call is not run again. Within [Turn.Results], the
+// loop body gets the error, and decides: the run goes on if it does. A call that
+// Params.EagerTools has started ends the run whatever becomes of its reply, unless the
+// body takes over.
 func Abort(err error) error { return &dispatch.AbortError{Err: err} }
 
 // checkpointError says that what has changed in a run could not be kept.
@@ -199,6 +202,23 @@ func catch(err *error) {
 		*err = &history.PanicError{Value: value, Stack: debug.Stack()}
 	}
 }
+
+// probe panics if a method of the caller's error does, here where that is caught:
+// others look at the error where nothing could be done about it.
+func probe(err error) {
+	if err == nil {
+		return
+	}
+	_ = err.Error()
+	_ = errors.Is(err, errProbe)
+	_ = errors.As(err, new(*probeError))
+}
+
+var errProbe error = &probeError{}
+
+type probeError struct{}
+
+func (*probeError) Error() string { return "an error that no other one is" }
 
 // contextError returns the error of an ended context with its cause, or nil.
 func contextError(ctx context.Context) error {

@@ -40,6 +40,9 @@ func (r *Runner) runCalls(ctx context.Context, calls []*machine.Call) error {
 	if err := r.save(ctx); err != nil { // the decisions
 		return err
 	}
+	if err := r.Params.current(); err != nil { // whom it asked may have changed them
+		return prefixed(err)
+	}
 	jobs := make([]*dispatch.Job, 0, len(calls))
 	for _, call := range calls {
 		if !r.isRunning(call) { // it began while the reply streamed
@@ -338,15 +341,22 @@ func (r *Runner) askOne(ctx context.Context, approver Approver, call *machine.Ca
 // runs.
 func approve(ctx context.Context, approver Approver, call *Call) (d Decision, err error) {
 	defer catch(&err)
-	return approver(ctx, call)
+	d, err = approver(ctx, call)
+	probe(err)
+	return d, err
 }
 
 // perform calls a handler. The result is nil if it was interrupted.
 func perform(run context.Context, call *Call, handler Handler, timeout time.Duration) (result any, err error) {
 	defer func() {
-		if value := recover(); value != nil { // of an error whose text panics
-			err = &history.PanicError{Value: value}
-			result = failedResult(nil, err)
+		if value := recover(); value != nil { // of an error whose methods panic
+			cause := &history.PanicError{Value: value}
+			result = failedResult(nil, cause)
+			if _, aborts := err.(*dispatch.AbortError); aborts { //nolint:errorlint // looking further panics
+				err = &dispatch.AbortError{Err: cause}
+			} else {
+				err = cause
+			}
 		}
 	}()
 	ctx := context.WithValue(run, callKey{}, call)
@@ -355,6 +365,10 @@ func perform(run context.Context, call *Call, handler Handler, timeout time.Dura
 		own, err = within(ctx, timeout, handler, call)
 	} else {
 		own, err = invoke(ctx, handler, call)
+	}
+	probe(err)
+	if own != nil {
+		probe(own.Err)
 	}
 	switch {
 	case err == nil && own == nil:

@@ -26,7 +26,7 @@ func (r *Runner) send(ctx context.Context, s machine.Step, streaming bool) (turn
 	if streaming && s.Kind == machine.Send && r.Params.EagerTools {
 		r.eager = r.newEager(ctx)
 	}
-	defer r.end(&err)
+	defer r.end(t, &err)
 	r.begin(s)
 	err = r.request(ctx, t, s, streaming)
 	if err != nil && t.err == nil {
@@ -47,7 +47,7 @@ func (r *Runner) newTurn(ctx context.Context, s machine.Step) *Turn {
 	}
 	t.record = func(raw []byte) error { return r.record(ctx, t, raw) }
 	t.fail = func(err error) error {
-		r.requestFailed()
+		r.requestFailed(t.request == nil || t.request.Departed())
 		err = replyError(ctx, err)
 		r.log.failure(ctx, t.iteration, err)
 		return err
@@ -63,10 +63,10 @@ func (r *Runner) begin(s machine.Step) {
 }
 
 // end, when it is deferred, ends what begin began if there is an error or a panic.
-func (r *Runner) end(err *error) {
+func (r *Runner) end(t *Turn, err *error) {
 	value := recover()
 	if value != nil || *err != nil {
-		r.requestFailed()
+		r.requestFailed(t.request.Departed())
 	}
 	if value != nil {
 		panic(value)
@@ -74,11 +74,15 @@ func (r *Runner) end(err *error) {
 }
 
 // requestFailed takes note that the request under way, if there is one, will have no
-// reply.
-func (r *Runner) requestFailed() {
+// reply. Code of the caller may have kept it from going out at all.
+func (r *Runner) requestFailed(departed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.machine.Failed()
+	if departed {
+		r.machine.Failed()
+	} else {
+		r.machine.Unsent()
+	}
 }
 
 // record takes the complete reply of a turn.
@@ -106,7 +110,7 @@ func (r *Runner) prepare(ctx context.Context, s machine.Step, turn *Turn, stream
 	dropped := r.dropBreakpoints()
 	in := request.Input{Kind: requestKind(s.Kind), Definitions: r.tools, System: &r.system}
 	r.mu.Lock()
-	in.Messages, in.Container = r.machine.Messages(), r.machine.Container()
+	in.Messages, in.Container = r.machine.Messages(), r.machine.Container(time.Now())
 	if forced := r.machine.Forced(); forced != nil {
 		in.DropToolChoice = forced == r.Params.forced() && !r.Params.KeepToolChoice
 	}
@@ -194,7 +198,7 @@ func (r *Runner) service(req *request.Request) *anthropic.BetaMessageService {
 // none, the history stays.
 func (r *Runner) summarize(ctx context.Context, s machine.Step) (err error) {
 	turn := r.newTurn(ctx, s)
-	defer r.end(&err)
+	defer r.end(turn, &err)
 	r.begin(s)
 	err = r.request(ctx, turn, s, false)
 	if err == nil {
@@ -240,7 +244,7 @@ func (r *Runner) read(req *request.Request, raw []byte) (*history.Reply, error) 
 // requestPlain sends the request and returns the reply.
 func (r *Runner) requestPlain(ctx context.Context, req *request.Request) ([]byte, error) {
 	var raw []byte
-	options := append(slices.Clip(r.Params.RequestOptions), option.WithResponseBodyInto(&raw))
+	options := append(slices.Clip(r.Params.RequestOptions), option.WithResponseBodyInto(&raw), req.Departure())
 	if _, err := r.service(req).New(ctx, req.Params, options...); err != nil {
 		return nil, req.Describe(err)
 	}
@@ -250,7 +254,7 @@ func (r *Runner) requestPlain(ctx context.Context, req *request.Request) ([]byte
 // requestStream sends the request and reads the stream up to its first event.
 func (r *Runner) requestStream(ctx context.Context, req *request.Request, turn *Turn) error {
 	var response *http.Response
-	options := append(slices.Clip(r.Params.RequestOptions), option.WithResponseBodyInto(&response))
+	options := append(slices.Clip(r.Params.RequestOptions), option.WithResponseBodyInto(&response), req.Departure())
 	if err := r.service(req).NewStreaming(ctx, req.Params, options...).Err(); err != nil {
 		return req.Describe(err)
 	}
@@ -309,11 +313,20 @@ func (r *Runner) receive(turn *Turn, raw []byte) (reply *history.Reply, summary 
 		}
 		return reply, summary, nil
 	}
+	if isOver(reply.Until) { // by a clock that is wrong, or in a recording
+		reply.Until = ""
+	}
 	r.machine.Received(reply, turn.forced)
 	turn.open = r.machine.TurnCalls(turn.iteration)
 	r.eager.prune()
 	r.last = last
 	return reply, false, nil
+}
+
+// isOver reports whether a time has come that the API has named.
+func isOver(text string) bool {
+	until, err := time.Parse(time.RFC3339, text)
+	return err == nil && !time.Now().Before(until)
 }
 
 // parse parses the last reply, if its rule is to complete the run, into what its

@@ -123,7 +123,9 @@ func (r *Runner) save(ctx context.Context) error {
 // keep calls the checkpoint and turns a panic into an error.
 func (r *Runner) keep(ctx context.Context, delta Delta) (err error) {
 	defer catch(&err)
-	return r.checkpoint(ctx, delta)
+	err = r.checkpoint(ctx, delta)
+	probe(err)
+	return err
 }
 
 // saveEnd is save at an end that has an error of its own, or none to return.

@@ -137,10 +137,10 @@ func (r *Runner) finishTurn() error {
 
 // take takes a step, and returns the turn that it begins, if it does.
 func (r *Runner) take(ctx context.Context, s machine.Step, streaming bool) (*Turn, error) {
+	if err := r.Params.current(); err != nil {
+		return nil, prefixed(err)
+	}
 	if s.Kind == machine.Run {
-		if err := r.Params.current(); err != nil {
-			return nil, prefixed(err)
-		}
 		return nil, r.runCalls(ctx, s.Calls)
 	}
 	r.closeEager() // no call of the turn before runs beside the next one

@@ -82,13 +82,16 @@ func (t *Turn) Calls() []*Call {
 
 // ToParam returns the reply as a message to send: its blocks are raw JSON, just as
 // they came, so look into Content instead to read them. Only what the API would
-// not take back is left out or changed, as in the history. Before the reply is
-// complete, and when its stream failed, it is without content.
+// not take back is left out or changed, as in the history. The input of a call that was
+// cut off, or is no JSON object, becomes {"INVALID_JSON": "..."}: no runner runs a call
+// with such an input. Before the reply is complete, and when its stream failed, it
+// is without content.
 func (t *Turn) ToParam() anthropic.BetaMessageParam {
 	t.read()
 	p := &anthropic.BetaAssistantMessageParam{Content: []anthropic.BetaContentBlockParamUnion{}}
 	if t.reply != nil {
-		p.Content = t.reply.Message.RawBlocks()
+		m := t.reply.Elsewhere(history.RuleFor(anthropic.BetaStopReason(t.reply.StopReason)))
+		p.Content = m.RawBlocks()
 	}
 	return anthropic.BetaMessageParam{OfAssistant: p}
 }
@@ -305,7 +308,7 @@ func (t *Turn) stop() {
 			_, _ = t.next()
 		} else {
 			s.Abandon()
-			t.runner.requestFailed()
+			t.runner.requestFailed(true)
 			t.err = ErrTurnOver
 		}
 	}

@@ -121,6 +121,9 @@ func ReadMessage(raw []byte) (Draft, bool, error) {
 	if err != nil {
 		return m, false, fmt.Errorf("it is not a JSON object: %w", err)
 	}
+	if wire.IsTooDeep(raw, 0) {
+		return m, false, errTooDeep
+	}
 	switch m.Role {
 	case RoleUser, RoleAssistant, RoleSystem:
 	default:
@@ -144,6 +147,17 @@ func ReadMessage(raw []byte) (Draft, bool, error) {
 		return m, ok, nil
 	}
 	return m, true, m.describeInput(blocks)
+}
+
+var errTooDeep = fmt.Errorf("it is JSON that is nested deeper than %d", wire.EnterDepth)
+
+// CheckDepth says what is wrong with JSON that is to become part of a message.
+func CheckDepth(raw []byte) error {
+	const around = 10 // a message, its content, a result, its content
+	if wire.IsTooDeep(raw, around) {
+		return errTooDeep
+	}
+	return nil
 }
 
 // CheckUses says what is wrong with the calls of an assistant message.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anthropics/anthropic-sdk-go/v2"
+
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
@@ -21,7 +23,9 @@ type Reply struct {
 	StopReason string
 	Usage      []byte
 	Container  string            // id of the container it ran in
+	Until      string            // when that expires, as the API says it
 	Failed     map[string][]byte // by call id: the tool_result of a call that cannot be run
+	unread     map[string]string // by call id: the text of an input that is no object
 	Notes      []string          // what was changed, so that the API takes it back
 }
 
@@ -51,13 +55,15 @@ func ReadReply(raw []byte, taken func(id string) bool) (*Reply, error) {
 		case "usage":
 			r.Usage = value
 		case "container":
-			r.Container = wire.ObjectMember(value, "id")
+			r.Container, r.Until = wire.ObjectMember(value, "id"), wire.ObjectMember(value, "expires_at")
 		}
 		return nil
 	})
 	switch {
 	case err != nil:
 		return nil, &ReplyError{Reason: "it is not a JSON object", Body: body, Err: err}
+	case wire.IsTooDeep(raw, 0):
+		return nil, &ReplyError{Reason: "it cannot be used", Body: body, Err: errTooDeep}
 	case role != RoleAssistant || len(content) == 0 || content[0] != '[':
 		return nil, &ReplyError{Reason: "it is not a message of the assistant with a list of blocks", Body: body}
 	}
@@ -75,7 +81,9 @@ func ReadReply(raw []byte, taken func(id string) bool) (*Reply, error) {
 	}
 	said := false
 	r.Message, said = assistantMessage(m, blocks)
-	r.Blank = !said
+	if r.Blank = !said; r.Blank && r.StopReason == string(anthropic.BetaStopReasonPauseTurn) {
+		return nil, &ReplyError{Reason: "it was paused and says nothing, so there is nothing to go on from", Body: body}
+	}
 	return r, nil
 }
 
@@ -175,11 +183,13 @@ func (r *Reply) mendInput(b Block) Block {
 		r.note("the call %q has no input; it became {}", use.ID)
 	} else {
 		r.fail(use, InvalidInput(text))
+		if r.unread == nil {
+			r.unread = make(map[string]string)
+		}
+		r.unread[use.ID] = text
 		r.note("the input of the call %q is no JSON object; it became {}", use.ID)
 	}
-	b.Raw = putMember(b.Raw, "input", []byte("{}"))
-	b.input = []byte("{}")
-	return b
+	return b.withInput([]byte("{}"))
 }
 
 // mendName gives b a name that is legal. No tool has the name that it came with.

@@ -30,11 +30,21 @@ func ResultBlock(use Use, text string, failed bool, more ...string) []byte {
 // InvalidInput is what the model reads of a call whose input is not a JSON object. Such a
 // call is never run.
 func InvalidInput(input string) string {
+	return "Error: the input of this call is not a JSON object, so it was not run. It reads: " + shortened(input)
+}
+
+// cutInput is what the model reads of a call that was cut off, where the input that is
+// left of it is an object all the same.
+func cutInput(input string) string {
+	return "Error: the input of this call was cut off, so it was not run. It reads: " + shortened(input)
+}
+
+func shortened(input string) string {
 	const most = 500
 	if len(input) > most {
 		input = strings.ToValidUTF8(input[:most], "") + "..."
 	}
-	return "Error: the input of this call is not a JSON object, so it was not run. It reads: " + input
+	return input
 }
 
 // NotFound is what the model reads of a call whose tool does not exist.

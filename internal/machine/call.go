@@ -74,6 +74,9 @@ func (c *Call) isFor(use history.Use) bool {
 
 // fail has a call fail without being run.
 func (c *Call) fail(block []byte) {
+	if bytes.Equal(c.failure, block) {
+		return
+	}
 	c.failure = block
 	if c.state == waiting {
 		c.state, c.block = answered, block
@@ -252,7 +255,8 @@ func (m *Machine) Result(call *Call) (block []byte, cause error) {
 func (m *Machine) Expect(b *history.Block) *Call {
 	use := b.Use()
 	again := slices.ContainsFunc(m.streaming, func(c *Call) bool { return c.use.ID == use.ID })
-	if again || m.Taken(use.ID) || history.CheckUses([]history.Block{*b}) != nil {
+	_, broken := history.Unreadable(use)
+	if again || broken || m.Taken(use.ID) || history.CheckUses([]history.Block{*b}) != nil {
 		return nil
 	}
 	call := &Call{use: use, iteration: m.s.iteration + 1, replyIndex: m.s.usage.Replies + 1, state: waiting, unrun: history.UnrunEnded}
@@ -279,7 +283,11 @@ func (s *state) reopen(known []*Call, fresh callState, reason string, iteration 
 	for _, use := range s.history.Open {
 		at := slices.IndexFunc(known, func(c *Call) bool { return c.isFor(use) })
 		if at < 0 {
-			s.open = append(s.open, &Call{use: use, iteration: iteration, replyIndex: s.usage.Replies, state: fresh, unrun: reason})
+			call := &Call{use: use, iteration: iteration, replyIndex: s.usage.Replies, state: fresh, unrun: reason}
+			if result, broken := history.Unreadable(use); broken {
+				call.fail(result)
+			}
+			s.open = append(s.open, call)
 			continue
 		}
 		s.open = append(s.open, known[at])

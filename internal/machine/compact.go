@@ -94,6 +94,22 @@ func (m *Machine) Compacted(r *history.Reply) bool {
 	return summary
 }
 
+// Unsent ends the request under way, which has not gone out: what was to be compacted
+// still is.
+func (m *Machine) Unsent() {
+	before, config := m.s.compaction, m.exchange.config
+	if m.exchange.kind == End {
+		return
+	}
+	m.Failed()
+	m.update(func(s *state) {
+		s.compaction.floor = before.floor
+		if s.compaction.scheduled == nil {
+			s.compaction.scheduled = config
+		}
+	})
+}
+
 // ErrNoSummary is the error of a request for a summary that brought none.
 var ErrNoSummary = errors.New("compacting brought no summary; the conversation stays as it is")
 

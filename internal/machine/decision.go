@@ -85,6 +85,9 @@ func (d *Decision) Check(use history.Use) error {
 		if err := wire.Members(d.Input, func(_, _ []byte) error { return nil }); err != nil {
 			return fmt.Errorf("its input is not a JSON object: %w: %.200q", err, d.Input)
 		}
+		if err := history.CheckDepth(d.Input); err != nil {
+			return fmt.Errorf("its input: %w", err)
+		}
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func (m *Machine) Received(r *history.Reply, forced any) {
 		s.compaction.measure(contextTokens(r.Usage))
 		s.reply = r.Raw
 		if r.Container != "" {
-			s.container = r.Container
+			s.container, s.containerUntil = r.Container, r.Until
 		}
 		s.rule = ruleOf(r)
 		if !r.Blank {
@@ -88,12 +88,11 @@ func (s *state) failBroken(r *history.Reply) {
 			call.fail(block)
 		}
 	}
-	if s.rule.After != history.EndRun || s.rule.Outcome == history.OutcomeCompleted || len(s.open) == 0 {
+	cut, ok := r.Message.CutCall(s.rule)
+	if !ok || len(s.open) == 0 {
 		return
 	}
-	blocks, _ := r.Message.Blocks() // they were read before
-	last := s.open[len(s.open)-1]
-	if len(blocks) > 0 && blocks[len(blocks)-1].Kind == history.TypeToolUse && last.isFor(blocks[len(blocks)-1].Use()) {
+	if last := s.open[len(s.open)-1]; last.isFor(cut) {
 		last.fail(history.ResultBlock(last.use, s.rule.Unrun, true))
 	}
 }

@@ -153,8 +153,8 @@ func requestBody(m *Machine, messages []history.Message) []byte {
 		tools = append(tools, tool.Definition)
 	}
 	body := map[string]any{"model": "m", "max_tokens": 10, "tools": tools, "messages": rawsOf(messages)}
-	if m.Container() != "" {
-		body["container"] = m.Container()
+	if m.Container(now) != "" {
+		body["container"] = m.Container(now)
 	}
 	raw, err := json.Marshal(body)
 	if err != nil {

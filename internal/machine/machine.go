@@ -10,7 +10,8 @@
 //     [Machine.SetResult];
 //   - [Send], [Compact], [Summarize]: call [Machine.Begin] right before the request
 //     goes out. Exactly one of [Machine.Received], [Machine.Compacted],
-//     [Machine.Summarized], [Machine.Failed] and a takeover ends what Begin began;
+//     [Machine.Summarized], [Machine.Failed], [Machine.Unsent] and a takeover ends what
+//     Begin began;
 //   - [End]: call [Machine.Finalize].
 //
 // A Machine is not safe for concurrent use. It never calls the caller's code.
@@ -78,11 +79,13 @@ type state struct {
 	standing   standing
 	iteration  int    // replies of this run
 	container  string // that the last reply with one ran in
-	reply      []byte // the last one
-	forced     any    // the forced tool choice that has done its work in this run
-	usage      Usage
-	spent      spending // by this run
-	compaction compaction
+
+	containerUntil string // when that expires, as the API has said it
+	reply          []byte // the last one
+	forced         any    // the forced tool choice that has done its work in this run
+	usage          Usage
+	spent          spending // by this run
+	compaction     compaction
 }
 
 // standing is how far a run has come.
@@ -259,8 +262,15 @@ func (m *Machine) Standing(otherwise history.Outcome) history.Outcome {
 // Messages returns the history, for a request. It must not be changed.
 func (m *Machine) Messages() []history.Message { return m.s.history.Messages }
 
-// Container returns the id of the container that the last reply with one ran in.
-func (m *Machine) Container() string { return m.s.container }
+// Container returns the id of the container that the last reply with one ran in, unless
+// it has expired: the API refuses each request that names such a one.
+func (m *Machine) Container(now time.Time) string {
+	until, err := time.Parse(time.RFC3339, m.s.containerUntil)
+	if err == nil && !now.Before(until) {
+		return ""
+	}
+	return m.s.container
+}
 
 // Forced returns the forced tool choice that has done its work in this run, or nil.
 func (m *Machine) Forced() any { return m.s.forced }

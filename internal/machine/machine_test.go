@@ -228,7 +228,7 @@ func TestMachineRemembersTheLastContainer(t *testing.T) {
 			t.Fatal(err)
 		}
 		m.Received(r, nil)
-		if got := m.Container(); got != tt.want {
+		if got := m.Container(now.AddDate(-1, 0, 0)); got != tt.want {
 			t.Errorf("after a reply with the container %s: Container() = %q, want %q", tt.container, got, tt.want)
 		}
 	}

@@ -65,6 +65,7 @@ type savedState struct {
 	Forced    bool            `json:"forced,omitempty"` // the forced tool choice has done its work
 	Iteration int             `json:"iteration"`
 	Container string          `json:"container,omitempty"`
+	Until     string          `json:"container_until,omitempty"`
 	Usage     savedUsage      `json:"usage"`
 	Spent     savedSpending   `json:"spent"`
 	Compact   savedCompaction `json:"compaction"`
@@ -243,7 +244,7 @@ func (m *Machine) savedState(now time.Time) savedState {
 	saved := savedState{
 		Stop: savedRule(&s.rule), News: s.needsReply, Ended: s.standing == finalized, Limited: s.standing == limited, Forced: s.forced != nil,
 		Sent:      savedSent{min(len(s.rollback.history.Messages), len(s.history.Messages)), min(len(s.rollback.open), len(s.open)), savedRule(&s.rollback.rule)},
-		Iteration: s.iteration, Container: s.container, Usage: s.usage.saved(),
+		Iteration: s.iteration, Container: s.container, Until: s.containerUntil, Usage: s.usage.saved(),
 		Spent:   savedSpending{s.spent.usage.saved(), maps.Clone(s.spent.calls), s.spent.failing, s.spent.time(now)},
 		Compact: savedCompaction{Scheduled: s.compaction.scheduled, Context: s.compaction.context, Floor: s.compaction.floor, Fresh: s.compaction.fresh},
 	}

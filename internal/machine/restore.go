@@ -195,7 +195,8 @@ func (r *Record) Restore(tools *Tools, forced any) (*Machine, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	s.needsReply, s.iteration, s.container = saved.News, saved.Iteration, saved.Container
+	s.needsReply, s.iteration = saved.News, saved.Iteration
+	s.container, s.containerUntil = saved.Container, saved.Until
 	switch {
 	case saved.Ended:
 		s.standing = finalized

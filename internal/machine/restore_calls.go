@@ -118,6 +118,9 @@ func (c *savedCall) restore(use history.Use) (*Call, error) {
 			return nil, err
 		}
 	}
+	if result, broken := history.Unreadable(use); broken && (call.state == waiting || call.state == suspended) {
+		call.state, call.failure, call.block = answered, result, result
+	}
 	return call, nil
 }
 

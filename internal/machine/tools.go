@@ -89,8 +89,13 @@ func (m *Machine) AddDefinitions(definitions [][]byte) {
 	})
 }
 
-// RemoveTools takes tools away from the model.
+// RemoveTools takes tools away from the model. A name that none can have is left out:
+// the API would refuse it for good.
 func (m *Machine) RemoveTools(names []string) {
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !history.IsToolName(name) })
+	if len(names) == 0 {
+		return
+	}
 	m.update(func(*state) {
 		for _, name := range names {
 			m.tools.drop(name)

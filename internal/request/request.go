@@ -56,6 +56,7 @@ type Request struct {
 	rest     wire.Body // what follows Params, up to the end of the object
 	messages int
 	attempts int
+	departed bool           // it may have reached the API
 	sent     *wire.Body     // by the last attempt
 	response *http.Response // to it
 }

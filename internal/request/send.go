@@ -41,6 +41,18 @@ func (r *Request) Option() option.RequestOption {
 	})
 }
 
+// Departure returns the option that takes note that the request leaves. It must come
+// after all other options: what they add may keep the request back.
+func (r *Request) Departure() option.RequestOption {
+	return option.WithMiddleware(func(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+		r.departed = r.departed || req.Context().Err() == nil
+		return next(req)
+	})
+}
+
+// Departed reports whether the request may have reached the API.
+func (r *Request) Departed() bool { return r != nil && r.departed }
+
 // announce counts an attempt, and calls what waits for it.
 func (r *Request) announce(req *http.Request) {
 	if r.attempts++; r.attempts > 1 && r.OnRetry != nil {

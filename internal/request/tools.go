@@ -32,6 +32,9 @@ func EncodeTool(tool json.Marshaler) ([]byte, error) {
 	if err := wire.Members(data, func(_, _ []byte) error { return nil }); err != nil {
 		return nil, fmt.Errorf("the definition is not a JSON object: %w", err)
 	}
+	if err := history.CheckDepth(data); err != nil {
+		return nil, fmt.Errorf("the definition: %w", err)
+	}
 	return data, nil
 }
 

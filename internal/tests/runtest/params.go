@@ -68,3 +68,8 @@ func Calling(id, tool string) anthropic.BetaMessageParam {
 func Answering(id, text string) anthropic.BetaMessageParam {
 	return Verbatim(fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":%q,"content":%q}]}`, id, text))
 }
+
+// RawDefinition is the definition of a tool of exactly this JSON.
+func RawDefinition(raw string) anthropic.BetaToolUnionParam {
+	return param.Override[anthropic.BetaToolUnionParam](json.RawMessage(raw))
+}
