@@ -209,6 +209,9 @@ func TestNothingBelowTheRootImportsTheRoot(t *testing.T) {
 		files++
 		for _, spec := range syntax.Imports {
 			imported, ours := inModule(spec)
+			if ours && imported == "toolrunnertest" && strings.HasSuffix(name, "_test.go") {
+				continue // the checks of a strict server, which knows nothing of the root either
+			}
 			if ours && (!strings.HasPrefix(imported, "internal/") || strings.HasPrefix(imported, "internal/tests")) {
 				t.Errorf("%s imports %q of this module: what is below the root knows nothing above it", fset.Position(spec.Pos()), imported)
 			}

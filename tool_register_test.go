@@ -55,8 +55,8 @@ func TestNewToolsetRefusesWhatCannotBeCalled(t *testing.T) {
 // B029: the bytes of a definition are the same each time.
 func TestDefinitionsAreEncodedInAStableOrder(t *testing.T) {
 	extra := make(map[string]any)
-	for _, key := range []string{"default", "title", "examples", "x-d", "x-b", "x-a", "x-c", "$comment"} {
-		extra[key] = map[string]any{"k1": 1, "k2": 2}
+	for _, key := range []string{"default", "x-f", "x-e", "x-d", "x-b", "x-a", "x-c", "$defs"} {
+		extra[key] = map[string]any{"k1": true, "k2": false}
 	}
 	schema := anthropic.BetaToolInputSchemaParam{Properties: map[string]any{"b": map[string]any{}, "a": map[string]any{}}, Required: []string{"b", "a"}, ExtraFields: extra}
 	var first string

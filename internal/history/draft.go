@@ -44,6 +44,7 @@ type Draft struct {
 	opened     []string // server tool uses without a result in it
 	closed     []string // results of server tools whose use is not in it
 	seam       bool     // a fallback block is in it
+	thinks     bool     // its last block is thinking
 	blockCount int      // of a message of the user
 }
 
@@ -265,6 +266,7 @@ func assistantMessage(encoded Message, blocks []Block) (Draft, bool) {
 	}
 	if n := len(blocks); n > 0 {
 		m.ServerEnd = blocks[n-1].IsServerUse() || blocks[n-1].IsServerResult()
+		m.thinks = blocks[n-1].Kind == typeThinking
 	}
 	return m, !blank
 }
@@ -289,6 +291,9 @@ func (m *Message) WithoutHanging() (Draft, bool) {
 		id, _ := wire.Unquote(b.id)
 		return b.IsServerUse() && !needed[id]
 	})
+	for len(blocks) > 0 && blocks[len(blocks)-1].Kind == typeThinking {
+		blocks = blocks[:len(blocks)-1] // which may not come last
+	}
 	pruned, ok := assistantMessage(JoinMessage(RoleAssistant, RawsOf(blocks)), blocks)
 	pruned.Breakpoints = int32(CountBreakpoints(pruned.Raw)) //nolint:gosec // a message of that size does not fit into memory
 	return pruned, ok

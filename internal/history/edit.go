@@ -24,6 +24,9 @@ func EncodeAll(messages []anthropic.BetaMessageParam, known map[string][]byte) (
 		if err != nil {
 			return nil, &Error{Index: i, Reason: err.Error()}
 		}
+		if ok && draft.thinks {
+			return nil, &Error{Index: i, Reason: "it ends with a thinking block, which the Messages API refuses; leave the block out"}
+		}
 		if ok {
 			draft.Index = i
 			drafts = append(drafts, draft)

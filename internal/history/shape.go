@@ -15,9 +15,6 @@ func checkShapes(role string, blocks []Block) error {
 			return fmt.Errorf("content[%d] %w", i, err)
 		}
 	}
-	if n := len(blocks) - 1; n >= 0 && blocks[n].Kind == typeThinking {
-		return fmt.Errorf("content[%d] is a thinking block at the end of the message, which the API refuses; leave it out", n)
-	}
 	return nil
 }
 

@@ -163,7 +163,7 @@ func TestOnlyTheSpaceAtTheEndIsTrimmed(t *testing.T) {
 		{"a blank last block", `[{"type":"text","text":"x"},{"type":"text","text":" "}]`, `[{"type":"text","text":"x"}]`},
 		{"space before a blank last block", `[{"type":"text","text":"x "},{"type":"text","text":" "}]`, `[{"type":"text","text":"x"}]`},
 		{"several blank blocks", `[{"type":"text","text":"x"},{"type":"text","text":"\t"},{"type":"text","text":" "}]`, `[{"type":"text","text":"x"}]`},
-		{"another block is last", `[{"type":"text","text":"x "},{"type":"thinking","thinking":"t ","signature":"s"}]`, `[{"type":"text","text":"x "},{"type":"thinking","thinking":"t ","signature":"s"}]`},
+		{"another block is last", `[{"type":"text","text":"x "},{"type":"redacted_thinking","data":"d "}]`, `[{"type":"text","text":"x "},{"type":"redacted_thinking","data":"d "}]`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			in := input(t, verbatim(`{"role":"user","content":"hi "}`), verbatim(`{"role":"assistant","content":`+tt.content+`}`))

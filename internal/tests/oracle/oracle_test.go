@@ -28,8 +28,6 @@ func gaps() map[toolrunnertest.Rule]string {
 		toolrunnertest.RuleImageType:           "R5: a bitmap",
 		toolrunnertest.RuleToolResultError:     "A9: an error without content",
 		toolrunnertest.RuleServerResultUnknown: "F30: a result of the API's without its use",
-		toolrunnertest.RuleThinking:            "W5: thinking without a signature",
-		toolrunnertest.RuleThinkingFinal:       "W5: a message that ends in thinking",
 	}
 }
 
