@@ -266,7 +266,7 @@ func assistantMessage(encoded Message, blocks []Block) (Draft, bool) {
 	}
 	if n := len(blocks); n > 0 {
 		m.ServerEnd = blocks[n-1].IsServerUse() || blocks[n-1].IsServerResult()
-		m.thinks = blocks[n-1].Kind == typeThinking
+		m.thinks = len(withoutFinalThinking(blocks)) < n
 	}
 	return m, !blank
 }
@@ -291,9 +291,7 @@ func (m *Message) WithoutHanging() (Draft, bool) {
 		id, _ := wire.Unquote(b.id)
 		return b.IsServerUse() && !needed[id]
 	})
-	for len(blocks) > 0 && blocks[len(blocks)-1].Kind == typeThinking {
-		blocks = blocks[:len(blocks)-1] // which may not come last
-	}
+	blocks = withoutFinalThinking(blocks)
 	pruned, ok := assistantMessage(JoinMessage(RoleAssistant, RawsOf(blocks)), blocks)
 	pruned.Breakpoints = int32(CountBreakpoints(pruned.Raw)) //nolint:gosec // a message of that size does not fit into memory
 	return pruned, ok

@@ -173,7 +173,9 @@ func (h *History) Restore(raw []byte) error {
 	if !ok || !bytes.Equal(m.Raw, raw) {
 		return errors.New("it says nothing, or holds empty text")
 	}
-	if err := h.Refusal(&m); err != nil {
+	given := m
+	given.closed = nil // a reply is recorded with the results that it has
+	if err := h.Refusal(&given); err != nil {
 		return err
 	}
 	if m.Role != RoleAssistant && len(m.Results) < len(h.Open) {

@@ -142,11 +142,26 @@ func (r *Reply) mendThinking(blocks []Block) []Block {
 	if n := len(blocks) - len(kept); n > 0 {
 		r.note("%d thinking blocks have no signature; they are left out", n)
 	}
-	for len(kept) > 0 && kept[len(kept)-1].Kind == typeThinking {
-		kept = kept[:len(kept)-1]
-		r.note("the thinking block at the end is left out")
+	ended := withoutFinalThinking(kept)
+	if len(ended) < len(kept) {
+		r.note("the thinking at the end is left out")
 	}
-	return kept
+	return ended
+}
+
+// withoutFinalThinking returns blocks up to the thinking at their end, which may have
+// blank text behind it: that goes when the model is to go on with the message.
+func withoutFinalThinking(blocks []Block) []Block {
+	n := len(blocks)
+	for end := n; end > 0; end-- {
+		switch b := &blocks[end-1]; {
+		case b.Kind == typeThinking:
+			n = end - 1
+		case !b.isBlankText():
+			return blocks[:n]
+		}
+	}
+	return blocks[:n]
 }
 
 func (r *Reply) note(format string, args ...any) {

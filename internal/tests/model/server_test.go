@@ -147,13 +147,18 @@ func (w *world) answer(r *http.Request, q *request) (*http.Response, error) {
 		w.excused = true
 		return failure(r, "500"), nil
 	}
-	w.paused = spec.stop == "pause_turn" || spec.stop == "compaction"
+	pauses := spec.stop == "pause_turn" || spec.stop == "compaction"
+	if pauses && len(items) == 0 {
+		w.excused = true // a paused turn without content is no reply
+	}
 	if !q.Stream {
+		w.paused = pauses
 		w.history.reply = items
 		return response(r, "application/json", spec.message(parts)), nil
 	}
 	events, complete := spec.stream(parts)
 	if complete {
+		w.paused = pauses
 		w.history.reply = items
 	} else {
 		w.excused = true

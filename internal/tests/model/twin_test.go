@@ -147,7 +147,11 @@ func (w *world) peeked(kind string) toolrunner.Handler {
 			w.fail(kind+"/invented", "a handler gets the input %s, which nobody wrote", public.Input)
 			return nil, errOver
 		}
-		if reason := c.refusal(false); reason != "" {
+		reason := c.refusal(false)
+		if kind == "continued" && w.paused && strings.HasPrefix(reason, "call/unstopped") {
+			reason = "" // its messages do not tell that the turn was paused
+		}
+		if reason != "" {
 			what, detail, _ := strings.Cut(reason, ": ")
 			w.fail(strings.Replace(what, "call", kind, 1), "call %d (%s %s) starts there: %s", c.n, c.id, c.tool, detail)
 		}

@@ -113,6 +113,8 @@ func hanging(messages []message) []string {
 	for _, m := range messages {
 		for _, b := range m.Blocks {
 			switch {
+			case b.Type == "fallback": // what comes before belongs to an attempt that is over
+				ids = nil
 			case b.isServerUse():
 				ids = append(ids, b.ID)
 			case b.isServerResult():
@@ -217,6 +219,9 @@ func checkHanging(messages []message) string {
 			continue
 		}
 		next := i + 1
+		if messages[next].Role == "system" { // the API takes one behind its own call, and goes on with that
+			continue
+		}
 		if messages[next].Role != "assistant" {
 			if !messages[next].onlyResults() {
 				return fmt.Sprintf("messages.%d follows a call of the server that has no result yet, and holds other things than results", next)
