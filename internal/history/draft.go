@@ -235,7 +235,7 @@ func assistantMessage(encoded Message, blocks []Block) (Draft, bool) {
 		case b.Kind == TypeFallback:
 			m.Calls, m.FromCode, m.seam = nil, false, true // calls before it belong to an attempt that is over
 			clear(pending)
-			m.opened, m.closed = nil, nil
+			m.opened = nil
 		case b.Kind == TypeToolUse:
 			use := b.Use()
 			m.Uses = append(m.Uses, use.ID)

@@ -57,13 +57,18 @@ func (w *world) serve(r *http.Request) (*http.Response, error) {
 
 func isSummary(q *request) bool {
 	last := q.Messages[len(q.Messages)-1]
+	for _, last = range slices.Backward(q.Messages) { // system messages stay behind the prompt
+		if last.Role != "system" {
+			break
+		}
+	}
 	return len(last.Blocks) > 0 && strings.HasPrefix(last.Blocks[len(last.Blocks)-1].Text, summaryPrompt)
 }
 
 // isPausedCall reports whether a breach is that of a paused turn with a call, which goes
 // back as it came: the API has paused it, and goes on with it.
 func (w *world) isPausedCall(kind string, q *request) bool {
-	return kind == "request/tool-result-missing" && q.Messages[len(q.Messages)-1].Role == "assistant" && w.paused
+	return kind == "request/tool-result-missing" && q.Messages[len(q.Messages)-1].Role == "assistant" && w.pauses
 }
 
 // check is what must hold of every request.
@@ -87,12 +92,11 @@ func (w *world) check(q *request) {
 			c.dropped = true
 		}
 	}
-	w.paused = false
 }
 
 // checkTools: the model sees the tools that there are, once a message can say so.
 func (w *world) checkTools(q *request) {
-	if q.Messages[len(q.Messages)-1].Role == "assistant" || len(hanging(q.Messages)) > 0 {
+	if q.Messages[len(q.Messages)-1].Role == "assistant" || len(hanging(q.Messages)) > 0 || isSummary(q) || w.blind {
 		return
 	}
 	visible := map[string]bool{}
@@ -105,7 +109,7 @@ func (w *world) checkTools(q *request) {
 	for _, m := range q.Messages {
 		for _, b := range m.Blocks {
 			switch name := b.Tool.Name + b.Tool.Definition.Name; b.Type {
-			case "compaction": // the API's own has the changes in it, which this server does not write
+			case "compaction":
 				return
 			case "tool_addition":
 				visible[name] = true
@@ -148,6 +152,8 @@ func (w *world) answer(r *http.Request, q *request) (*http.Response, error) {
 		return failure(r, "500"), nil
 	}
 	pauses := spec.stop == "pause_turn" || spec.stop == "compaction"
+	w.pauses = w.pauses || pauses
+	w.cut = slices.Contains(cutStops, spec.stop) || spec.stop == "refusal"
 	if pauses && len(items) == 0 {
 		w.excused = true // a paused turn without content is no reply
 	}
@@ -191,6 +197,7 @@ func (w *world) summarize(r *http.Request, q *request) (*http.Response, error) {
 		}
 	} else {
 		w.compacting = true
+		w.blind = w.blind || do != "none" // the API's own has the changes of tools in it
 	}
 	if q.Stream {
 		events, _ := spec.stream([]part{p})

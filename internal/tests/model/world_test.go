@@ -51,6 +51,9 @@ type world struct {
 	running    int             // handlers
 	excused    bool            // something happened that makes the loop fail
 	paused     bool            // the last reply is to be gone on with
+	pauses     bool            // some reply was
+	cut        bool            // the last reply was cut off or refused: its last call never runs
+	blind      bool            // a compaction of the API stands for changes of tools
 	compacting bool            // the turn of the body is that of a compaction
 	calm       bool            // the program is over; all that is left is to come to an end
 	restless   bool            // a twin may differ: limits, compactions, changes of tools
