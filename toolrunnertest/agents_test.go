@@ -210,19 +210,27 @@ func TestCheckRunKeepsAgentsApart(t *testing.T) {
 		{"the same question, answered at once", []turn{{messages: []string{a}, reply: reply(done)}, {messages: []string{a}, reply: reply(done)}}, nil, nil},
 		{"a conversation that was given", []turn{asks(a, "t1"), given, goesOn(a, "t1", done)}, nil, nil},
 		{
-			"one of them loses its call", []turn{asks(a, "t1"), asks(b, "t2"), goesOn(a, "t9", done), goesOn(b, "t2", done)}, nil,
+			"one of them loses its call",
+			[]turn{asks(a, "t1"), asks(b, "t2"), goesOn(a, "t9", done), goesOn(b, "t2", done)},
+			nil,
 			[]string{"reply-changed requests.2.messages.1.content.0"},
 		},
 		{
-			"one of them repeats its question", []turn{asks(a, "t1"), asks(b, "t2"), asks(a, "t3"), goesOn(b, "t2", done)}, nil,
+			"one of them repeats its question",
+			[]turn{asks(a, "t1"), asks(b, "t2"), asks(a, "t3"), goesOn(b, "t2", done)},
+			nil,
 			[]string{"reply-missing requests.2.messages.1"},
 		},
 		{
-			"its beginning is gone", []turn{asks(a, "t1"), asks(b, "t2"), {messages: []string{assistant(list(call("t1"))), user(list(result("t1")))}}}, nil,
+			"its beginning is gone",
+			[]turn{asks(a, "t1"), asks(b, "t2"), {messages: []string{assistant(list(call("t1"))), user(list(result("t1")))}}},
+			nil,
 			[]string{"history-changed requests.2.messages.0", "reply-missing requests.2.messages.1"},
 		},
 		{
-			"one run", []turn{asks(a, "t1"), asks(b, "t2")}, []toolrunnertest.RunOption{toolrunnertest.OneRun()},
+			"one run",
+			[]turn{asks(a, "t1"), asks(b, "t2")},
+			[]toolrunnertest.RunOption{toolrunnertest.OneRun()},
 			[]string{"history-changed requests.1.messages.0", "reply-missing requests.1.messages.1"},
 		},
 	}

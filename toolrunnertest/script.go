@@ -152,7 +152,7 @@ func (p *scriptParser) add(line scriptLine) error {
 		return nil
 	case 'i':
 		var rules []Rule
-		for _, name := range strings.Fields(strings.ReplaceAll(line.rest, ",", " ")) {
+		for name := range strings.FieldsSeq(strings.ReplaceAll(line.rest, ",", " ")) {
 			rules = append(rules, Rule(name))
 		}
 		p.ignore = append(p.ignore, rules...)

@@ -176,18 +176,19 @@ func (q *Request) wholeBody() []byte {
 	if q.joined == nil {
 		return q.Body
 	}
-	body := "{"
+	var body strings.Builder
+	body.WriteString("{")
 	for _, f := range fieldsOf(string(q.Body)) {
 		switch f.key {
 		case "thread", "messages", "system", "tools":
 		default:
-			body += quote(f.key) + ":" + f.value(string(q.Body)) + ","
+			body.WriteString(quote(f.key) + ":" + f.value(string(q.Body)) + ",")
 		}
 	}
 	for _, name := range []string{"system", "tools"} {
 		if value := q.param(name); !absent(value) {
-			body += quote(name) + ":" + string(value) + ","
+			body.WriteString(quote(name) + ":" + string(value) + ",")
 		}
 	}
-	return []byte(body + `"messages":[` + string(bytes.Join(asBytes(q.whole), []byte(","))) + "]}")
+	return []byte(body.String() + `"messages":[` + string(bytes.Join(asBytes(q.whole), []byte(","))) + "]}")
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
@@ -20,10 +21,8 @@ type guardedTool struct {
 
 // Execute implements [anthropic.BetaTool].
 func (t guardedTool) Execute(ctx context.Context, input json.RawMessage) ([]anthropic.BetaToolResultBlockParamContentUnion, error) {
-	for _, path := range pathsOf(input) {
-		if t.guarded.refuses(path) {
-			return nil, &agenttoolset.ToolError{Content: "this file belongs to the run itself, and no tool may read or change it"}
-		}
+	if slices.ContainsFunc(pathsOf(input), t.guarded.refuses) {
+		return nil, &agenttoolset.ToolError{Content: "this file belongs to the run itself, and no tool may read or change it"}
 	}
 	return t.BetaTool.Execute(ctx, input)
 }

@@ -72,7 +72,7 @@ func (s *secrets) addURL(text string) {
 	if looksRandom(address.User.Username()) {
 		s.Add(address.User.Username())
 	}
-	for _, segment := range strings.Split(address.EscapedPath(), "/") {
+	for segment := range strings.SplitSeq(address.EscapedPath(), "/") {
 		if looksRandom(segment) {
 			s.Add(segment)
 		}

@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -49,9 +50,7 @@ func (w *world) keep(_ context.Context, delta toolrunner.Delta) error {
 			before = w.kept.data
 		}
 		tools := map[string]bool{}
-		for name, there := range w.tools {
-			tools[name] = there
-		}
+		maps.Copy(tools, w.tools)
 		w.kept = &kept{slices.Concat(before, delta.Data), w.history.clone(), w.calls.clone(), tools}
 	})
 	return nil

@@ -3,6 +3,7 @@ package model
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -57,12 +58,7 @@ func (r reply) String() string {
 }
 
 func (r reply) has(flag string) bool {
-	for _, f := range r.flags {
-		if f == flag {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(r.flags, flag)
 }
 
 // part is a block of a reply on the wire: as it is in a plain reply, and as a
