@@ -95,7 +95,7 @@ func (r *Runner) record(ctx context.Context, t *Turn, raw []byte) error {
 	if err != nil {
 		return err
 	}
-	r.log.reply(ctx, t.iteration, reply, time.Since(t.began), t.request.Response())
+	r.log.reply(ctx, t.iteration, reply, time.Since(t.began), t.request.Response()) //nolint:bodyclose // who has read the reply has closed it
 	switch {
 	case t.kind == machine.Send:
 		r.parse(history.RuleFor(anthropic.BetaStopReason(reply.StopReason)))
@@ -219,7 +219,7 @@ func (r *Runner) takeSummary(ctx context.Context, turn *Turn) error {
 	}
 	r.mu.Unlock()
 	if reply != nil {
-		r.log.reply(ctx, turn.iteration, reply, time.Since(turn.began), turn.request.Response())
+		r.log.reply(ctx, turn.iteration, reply, time.Since(turn.began), turn.request.Response()) //nolint:bodyclose // who has read the reply has closed it
 	}
 	switch {
 	case errors.Is(err, machine.ErrNoSummary):
@@ -236,7 +236,7 @@ func (r *Runner) takeSummary(ctx context.Context, turn *Turn) error {
 func (r *Runner) read(req *request.Request, raw []byte) (*history.Reply, error) {
 	reply, err := history.ReadReply(raw, r.machine.Taken)
 	if err != nil && stream.IsAPIError(raw) {
-		return nil, stream.APIError(req.Response(), raw)
+		return nil, stream.APIError(req.Response(), raw) //nolint:bodyclose // who has read the reply has closed it
 	}
 	return reply, publicError(err)
 }

@@ -90,13 +90,13 @@ func (t *terminal) ask(ctx context.Context, call *Call) (Decision, error) {
 // refuse says why the call cannot have another input, or returns nil.
 func (c *Call) refuse(input []byte) error {
 	if _, err := wire.ReadObject(input); err != nil {
-		return fmt.Errorf("That is not a JSON object: %w", err) //nolint:revive,staticcheck // a sentence for a person
+		return fmt.Errorf("That is not a JSON object: %w", err) //nolint:staticcheck // a sentence for a person
 	}
 	if c.refusal == nil {
 		return nil
 	}
 	if err := c.refusal(input); err != nil {
-		return fmt.Errorf("The tool does not take that: %w", err) //nolint:revive,staticcheck // a sentence for a person
+		return fmt.Errorf("The tool does not take that: %w", err) //nolint:staticcheck // a sentence for a person
 	}
 	return nil
 }

@@ -17,8 +17,8 @@ func picture(media string) string {
 }
 
 func TestCheckRequestWantsParametersOfTheirTypes(t *testing.T) {
-	thinking := func(budget, max string) string {
-		return `{"model":"m","max_tokens":` + max + `,"messages":[` + question + `],"thinking":{"type":"enabled","budget_tokens":` + budget + `}}`
+	thinking := func(budget, most string) string {
+		return `{"model":"m","max_tokens":` + most + `,"messages":[` + question + `],"thinking":{"type":"enabled","budget_tokens":` + budget + `}}`
 	}
 	tool := `"tools":[{"name":"f","input_schema":{"type":"object"}}],`
 	runChecks(t, []checkCase{

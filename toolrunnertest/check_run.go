@@ -129,6 +129,7 @@ func remedy(rule Rule, position int) string {
 		return fmt.Sprintf("Reconfigured(Nth(%d))", position)
 	case RuleReplyBytes:
 		return "ValuesOnly()"
+	default:
 	}
 	return fmt.Sprintf("Ignore(%q)", string(rule))
 }

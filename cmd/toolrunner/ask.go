@@ -58,12 +58,14 @@ var errNoAnswer = errors.New("the terminal has closed before it had an answer")
 
 // runners are words in the names of tools that run whatever their input says: one
 // call of theirs says nothing about the next.
+//
+//nolint:gochecknoglobals // a constant
 var runners = strings.Fields("ash awk bash cmd code command commands console csh dash deno env eval exec execute find fish git interpreter " +
 	"invoke javascript js ksh lua node npm npx perl php powershell process program pwsh py python repl ruby run script sh shell spawn ssh sudo " +
 	"terminal tmux xargs zsh")
 
 // commands are the names of members that hold a command or a program.
-var commands = strings.Fields("argv bash cmd code command commands commandline exec executable expression program script shell source")
+var commands = strings.Fields("argv bash cmd code command commands commandline exec executable expression program script shell source") //nolint:gochecknoglobals // a constant
 
 // runsCode reports whether a call is one of a shell or an interpreter, as far as its
 // name and its members tell.

@@ -70,7 +70,7 @@ func (s *session) close() {
 		return
 	}
 	if s.FileCheckpoint != nil {
-		_ = s.FileCheckpoint.Close()
+		_ = s.FileCheckpoint.Close() //nolint:staticcheck // not the session itself
 	}
 	if s.lock != nil {
 		_ = s.lock.Close()

@@ -92,12 +92,12 @@ func (o *runOptions) keepApart(session string, f folders) error {
 		return err
 	}
 	for _, path := range []string{session, f.config, f.state} {
-		real, err := realPath(path)
+		resolved, err := realPath(path)
 		if err != nil {
 			return err
 		}
-		if within(real, dir) {
-			return fmt.Errorf("-tools could reach %s, as it is in -dir %s: give a name without a /, which is kept in %s, or another -dir", real, dir, filepath.Join(f.state, "sessions"))
+		if within(resolved, dir) {
+			return fmt.Errorf("-tools could reach %s, as it is in -dir %s: give a name without a /, which is kept in %s, or another -dir", resolved, dir, filepath.Join(f.state, "sessions"))
 		}
 	}
 	return nil
@@ -159,7 +159,7 @@ func writeKey(path string, size int) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(temporary.Name())
+	defer func() { _ = os.Remove(temporary.Name()) }() // it is gone if it was renamed
 	_, err = temporary.WriteString(hex.EncodeToString(key) + "\n")
 	if err = errors.Join(err, temporary.Sync(), temporary.Close()); err != nil {
 		return err
@@ -184,8 +184,8 @@ func (o *runOptions) guarded() guarded {
 		if path == "" {
 			continue
 		}
-		if real, err := realPath(path); err == nil {
-			g.files = append(g.files, real)
+		if resolved, err := realPath(path); err == nil {
+			g.files = append(g.files, resolved)
 		}
 	}
 	return g
@@ -196,13 +196,13 @@ func (g guarded) refuses(path string) bool {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(g.dir, path)
 	}
-	real, err := realPath(path)
+	resolved, err := realPath(path)
 	if err != nil {
 		return true
 	}
-	info, statErr := os.Stat(real)
+	info, statErr := os.Stat(resolved)
 	return slices.ContainsFunc(g.files, func(file string) bool {
 		kept, err := os.Stat(file)
-		return real == file || statErr == nil && err == nil && os.SameFile(info, kept)
+		return resolved == file || statErr == nil && err == nil && os.SameFile(info, kept)
 	})
 }

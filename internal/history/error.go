@@ -35,4 +35,5 @@ type PanicError struct {
 	Stack []byte
 }
 
+// Error names what the code panicked with.
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }

@@ -81,6 +81,7 @@ func Params(messages []Message) []anthropic.BetaMessageParam {
 	return params
 }
 
+// Param returns the message as the value of the SDK, which shares nothing with it.
 func (m *Message) Param() anthropic.BetaMessageParam {
 	var p anthropic.BetaMessageParam
 	switch m.Role {

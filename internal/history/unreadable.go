@@ -83,7 +83,8 @@ func (r *Reply) Elsewhere(rule Rule) Message {
 }
 
 // withInput returns the block of a call with another input.
-func (b Block) withInput(input []byte) Block {
-	b.Raw, b.input = putMember(b.Raw, "input", input), input
-	return b
+func (b *Block) withInput(input []byte) Block {
+	other := *b
+	other.Raw, other.input = putMember(b.Raw, "input", input), input
+	return other
 }

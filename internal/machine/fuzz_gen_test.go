@@ -9,9 +9,8 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/packages/param"
 
-	"github.com/toolrunner/toolrunner/toolrunnertest"
-
 	"github.com/toolrunner/toolrunner/internal/history"
+	"github.com/toolrunner/toolrunner/toolrunnertest"
 )
 
 // entropy turns the bytes of a fuzz input into choices. Once they are used up

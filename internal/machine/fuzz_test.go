@@ -244,8 +244,8 @@ func (d *drive) step() (Step, error) {
 	case s.Kind == Run:
 		return s, d.runCalls(s.Calls)
 	case s.Kind != End:
-		if max := d.limits.MaxIterations; s.Kind == Send && max > 0 && d.m.Iteration() >= max {
-			return s, fmt.Errorf("request %d of a run with the limit %d", d.m.Iteration()+1, max)
+		if limit := d.limits.MaxIterations; s.Kind == Send && limit > 0 && d.m.Iteration() >= limit {
+			return s, fmt.Errorf("request %d of a run with the limit %d", d.m.Iteration()+1, limit)
 		}
 		return s, d.exchange(s)
 	}

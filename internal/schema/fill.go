@@ -276,7 +276,7 @@ func (f filler) object(p *plan, v *jsonValue, into reflect.Value) bool {
 	for i := range v.elems {
 		member := &v.elems[i]
 		field := p.byName[member.key]
-		ok := true
+		var ok bool
 		switch {
 		case field == nil || field.unseen || seen[field.number] && f.keys == refuseKeys:
 			ok = f.stray(p, member, into)

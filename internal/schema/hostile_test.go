@@ -288,7 +288,7 @@ func TestAKeyThatComesTwiceIsRefusedAtEachDepth(t *testing.T) {
 	var wide strings.Builder
 	wide.WriteString(strings.Repeat(`"w":1,`, 1))
 	for i := range 40 {
-		wide.WriteString(fmt.Sprintf(`"w%d":1,`, i))
+		fmt.Fprintf(&wide, `"w%d":1,`, i)
 	}
 	for _, tt := range []struct {
 		schema      *Input

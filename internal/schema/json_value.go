@@ -119,7 +119,9 @@ func (v jsonValue) clone() jsonValue {
 }
 
 // appendTo appends the text of v without white space.
-func (v *jsonValue) appendTo(b []byte) []byte { return v.appendSome(b, math.MaxInt) }
+func (v *jsonValue) appendTo(b []byte) []byte { //nolint:unparam // like the append functions
+	return v.appendSome(b, math.MaxInt)
+}
 
 // appendSome is appendTo for who needs no more than the first limit bytes of b, or a few more.
 func (v *jsonValue) appendSome(b []byte, limit int) []byte {

@@ -74,6 +74,7 @@ func subschemas(k *jsonValue) []jsonValue {
 		return []jsonValue{*k}
 	case formatSchemas, formatNamed, formatEither:
 		return k.elems
+	default:
 	}
 	return nil
 }
@@ -124,6 +125,7 @@ func checkFormat(k *jsonValue) error {
 		want, ok = "an array of schemas", k.kind == kindArray && len(k.elems) > 0
 	case formatNamed:
 		want, ok = "an object of schemas", k.kind == kindObject
+	default:
 	}
 	if !ok {
 		return fmt.Errorf("must be %s, not %s", want, summary(k))

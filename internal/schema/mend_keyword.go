@@ -17,7 +17,7 @@ const (
 // rewrite has each keyword of the schema, and of those inside it, judged, which may change it. It reports whether there
 // was anything to change.
 func rewrite(schema *jsonValue, judge func(k *jsonValue) verdict) (different bool) {
-	_ = eachSchema(schema, func(s *jsonValue) error { //nolint:errcheck // there is none
+	_ = eachSchema(schema, func(s *jsonValue) error { // there is none
 		for i := 0; i < len(s.elems); i++ {
 			switch v := judge(&s.elems[i]); v {
 			case dropped:
@@ -125,7 +125,7 @@ func listText(k *jsonValue) verdict {
 // mendSchema gives keywords the form of JSON Schema where their meaning is clear.
 func mendSchema(schema *jsonValue, repair func(what string)) {
 	mended := false
-	_ = eachSchema(schema, func(s *jsonValue) error { //nolint:errcheck // there is none
+	_ = eachSchema(schema, func(s *jsonValue) error { // there is none
 		mended = mendOlder(s) || mended
 		return nil
 	})

@@ -197,8 +197,7 @@ func TestApproverMayUseTheRunner(t *testing.T) {
 	})
 	t.Run("it takes over", func(t *testing.T) {
 		var ran runtest.Journal
-		var c *runtest.Conversation
-		c = runtest.New(t, runtest.Calls("work", "a", "b"), toolrunnertest.Text("done"))
+		c := runtest.New(t, runtest.Calls("work", "a", "b"), toolrunnertest.Text("done"))
 		c.Runner = c.NewRunner(t, approving(func(context.Context, *toolrunner.Call) (toolrunner.Decision, error) {
 			return toolrunner.Allow(), c.SetMessages(runtest.User("anew"))
 		}), ran.Tool("work"))

@@ -102,7 +102,7 @@ func (c *call) check(text string, failed bool) (kind, detail string) {
 }
 
 // calls are the calls of a world, by number.
-type calls []*call
+type calls []*call //nolint:recvcheck // only add changes the slice itself
 
 func (all calls) get(n int) *call {
 	if n < 1 || n > len(all) {

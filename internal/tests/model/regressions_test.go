@@ -18,8 +18,8 @@ var pending = map[string][]string{
 func tolerated(kind string) bool {
 	for _, kinds := range pending {
 		for _, known := range kinds {
-			rule, any := strings.CutPrefix(known, "*")
-			if known == kind || any && strings.HasSuffix(kind, rule) {
+			rule, anywhere := strings.CutPrefix(known, "*")
+			if known == kind || anywhere && strings.HasSuffix(kind, rule) {
 				return true
 			}
 		}

@@ -160,9 +160,9 @@ var errPanic = errors.New("panic of the program")
 
 // recovered takes a panic for a violation unless the program made it.
 func (w *world) recovered(where string) {
-	switch p := recover(); {
-	case p == nil:
-	case p == errPanic: //nolint:errorlint // the very value
+	switch p := recover(); p {
+	case nil:
+	case errPanic:
 		w.locked(func() { w.note("%s panics", where) })
 	default:
 		stack := make([]byte, 4096)
