@@ -184,6 +184,35 @@ func ExampleOutcome() {
 	// Output: the model refused
 }
 
+// A loop over All ends without an error where the run was cut off, refused or reached a
+// limit. Err says so.
+func ExampleRunner_Err() {
+	_, client := scripted(toolrunnertest.Text("Once upon a").StopReason("max_tokens"))
+
+	runner, err := toolrunner.New(&client.Beta.Messages, nil, toolrunner.Params{BetaMessageNewParams: ask("Tell me a story.")})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for turn, err := range runner.All(context.Background()) {
+		if err != nil { // Err returns the same
+			break
+		}
+		fmt.Println(turn.Text())
+	}
+	switch err := runner.Err(); {
+	case err == nil:
+		fmt.Println("done")
+	case errors.Is(err, toolrunner.ErrTruncated):
+		fmt.Println("... and max_tokens cut it off")
+	default:
+		fmt.Println(err)
+	}
+	// Output:
+	// Once upon a
+	// ... and max_tokens cut it off
+}
+
 // Breaking off ends the loop before the calls of the turn run. Another loop
 // begins by running them.
 func ExampleRunner_All_leaveEarly() {

@@ -23,13 +23,13 @@ import (
 // for as long as it is asked to: after a run has ended, AppendMessages and
 // another loop over All begin the next one.
 //
-// A Runner serves one goroutine at a time; loop bodies may call any of its
-// methods. AppendMessages, Messages, Decide, Pending, Snapshot, AddTools,
-// AddToolParams, RemoveTools and RemoveToolsByNames may be called from any goroutine,
-// handlers included.
+// A Runner is not safe for concurrent use, except for AppendMessages, Messages, Decide,
+// Pending, Snapshot, Usage, AddTools, AddToolParams, RemoveTools and RemoveToolsByNames,
+// which handlers and other goroutines may call. Loop bodies may call every method, and
+// may hold another loop over the same Runner. Two loops at once are an error.
 //
-// While the caller has control, the history is one that the API accepts once the
-// next request goes out: calls that a run leaves unanswered are answered first.
+// While the loop body runs, the history may hold calls without results. The runner adds
+// a result for each before the next request, so that the API accepts every request.
 type Runner struct {
 	// Params may be changed between requests, by the goroutine of the runner.
 	Params Params

@@ -9,16 +9,18 @@ import (
 	"github.com/toolrunner/toolrunner/internal/request"
 )
 
-// Messages returns the history, the last reply included once it is complete, as
-// messages that a caller may change and keep: a deep copy. Follow-ups that wait for
-// the results of an open turn are not in it yet. When some calls of the last turn
-// have run and others have not, because the run was cancelled, it tells what is
-// known of each, so that a conversation that is continued from it runs none again.
+// Messages returns the history as a deep copy, which the caller may modify and retain.
+// It holds the last reply once that is complete. It does not hold follow-ups that wait
+// for the results of an open turn. If some calls of the last turn have a result, or will
+// not run, it holds a result for each call of that turn, so that a conversation that is
+// continued from it runs none of them again. It shows results as the handlers returned
+// them: what a loop body makes of them ([Turn.Results]) counts when the body returns.
+// Any goroutine may call it.
 //
 // To save a run with what is open in it, take a [Runner.Snapshot]. To save a history
-// alone, encode the messages as JSON. To load it, wrap each one's JSON
-// in param.Override, which keeps it as it is: decoding it into the SDK's types
-// would round the numbers of inputs above 2^53.
+// alone, encode the messages as JSON. To load it, wrap each one's JSON in
+// param.Override, which keeps it as it is: decoding it into the SDK's types would round
+// the numbers of inputs above 2^53.
 func (r *Runner) Messages() []anthropic.BetaMessageParam {
 	r.mu.Lock()
 	messages := r.machine.View()

@@ -17,12 +17,12 @@ import (
 // in docs/snapshot.md, and must be kept byte for byte: it ends with a seal if
 // Params.SnapshotKey is set.
 //
-// The member "run" is the id of the run and the member "sequence" a number that grows
+// The member "run" is the id of the conversation and the member "sequence" a number that grows
 // with whatever happens to it, so that a store can tell an older snapshot from a
 // newer one. A request that is under way is not in it, and will be sent again.
 //
-// Any goroutine may call it, handlers included, but for a caller that has results in
-// hand ([Turn.Results]): changing those at the same time is a race.
+// It holds results as the handlers returned them: what a loop body makes of them
+// ([Turn.Results]) counts when the body returns. Any goroutine may call it.
 func (r *Runner) Snapshot() ([]byte, error) {
 	r.mu.Lock()
 	record, _ := r.machine.Record(nil, time.Now())

@@ -176,17 +176,17 @@ func (t *Turn) finish() error {
 	return nil
 }
 
-// Results runs the calls of the turn now, once, and returns their results in the
-// order of Calls: those that ran earlier as well. The slice and the results are the
-// caller's to change: what its elements are when the body is over is what is sent.
-// Another call in the same body returns the same slice. A nil element changes
-// nothing. There are none for a reply without calls, and after a takeover. The Err
-// of a failed one is why it failed: the private cause, or what its text says.
+// Results runs the calls of the turn, each once, and returns their results in the order
+// of Calls, those of calls that ran earlier included. The caller may modify the slice
+// and the results: when the loop body returns, or takes over, the runner sends the
+// elements as they are then. A nil element stands for the original result. Another call
+// in the same body returns the same slice. It is empty for a reply without calls, and
+// after a takeover. Err of a failed result is the private cause, or what its text says.
 //
-// If ctx ends, what has finished by then is kept, and the error says why it
-// ended. If calls wait for a decision, the others have run and the error is a
-// *[SuspendedError]; after [Runner.Decide] another call runs the rest. It returns
-// [ErrTurnOver] after the loop body.
+// If ctx ends, Results keeps what has finished, and the error says why ctx ended. If
+// calls wait for a decision, the others have run and the error is a *[SuspendedError];
+// after [Runner.Decide], call Results again to run the rest. It returns [ErrTurnOver]
+// after the loop body, and an error if Params make no sense.
 func (t *Turn) Results(ctx context.Context) ([]*Result, error) {
 	if t.over {
 		return nil, ErrTurnOver
