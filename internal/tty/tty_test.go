@@ -39,6 +39,9 @@ func TestAFileIsNoTerminal(t *testing.T) {
 		}
 		tty.Drop(file)
 	}
+	if _, _, err := tty.Size(nil); err == nil {
+		t.Error("Size of no file has no error, want one")
+	}
 }
 
 // A2 (e): what was typed before is gone, also a line that has no end yet.
