@@ -13,14 +13,15 @@ import (
 	"github.com/toolrunner/toolrunner/internal/machine"
 )
 
-// Approver is asked before a call runs, as Params.Approve. It is asked for the
-// calls of a turn one at a time, in the model's order, before any of them starts;
-// not for calls that cannot run: of unknown tools and with invalid input. The call
-// has the input that its handler would get, and is the approver's to keep.
+// Approver decides on a call before it runs, as Params.Approve. The runner asks for the
+// calls of a turn one at a time, in the model's order, before any of them starts. It does
+// not ask for calls that cannot run: those of unknown tools or with invalid input. The
+// call has the input that its handler would receive; the approver may retain it. To decide
+// by the input, decode it with [Call.Decode].
 //
-// It runs on the goroutine of the runner, which waits for it; ctx is that of the
-// run. An error ends the run: no call of the turn has then started, those that were
-// decided on stay so, and going on asks for the others.
+// An Approver runs on the goroutine of the runner, with the run's context. It may use the
+// Runner, also to take over. An error ends the run before any call of the turn starts;
+// decisions that were made stand, and the next loop asks for the other calls.
 type Approver func(ctx context.Context, call *Call) (Decision, error)
 
 // Decision is what is to become of a call: one of [Allow], [AllowInput], [Deny] and
@@ -42,20 +43,19 @@ func (d Decision) inside() machine.Decision {
 	return inside
 }
 
-// Allow has the call run as the model made it.
+// Allow runs the call as the model made it.
 func Allow() Decision { return Decision{kind: machine.Allow} }
 
-// AllowInput has the call run with another input, a JSON object that is copied and
-// checked like the model's. The history keeps what the model wrote; the result tells
-// the model that the input was changed, and to what. Input that is the model's own
-// is as good as [Allow].
+// AllowInput runs the call with another input, a JSON object that is copied and checked
+// like the model's. The history keeps what the model wrote; the result tells the model
+// that the input was changed, and to what. The model's own input means [Allow].
 func AllowInput(input json.RawMessage) Decision {
 	return Decision{kind: machine.AllowInput, input: bytes.Clone(input)}
 }
 
-// Deny has the call not run. The model reads that the user declined it, and the
-// reason if there is one, as a failed result, and goes on; other calls of the turn
-// are not affected.
+// Deny rejects the call: its handler does not run, and the model receives a failed result
+// that says that the user declined, with the reason if there is one. Other calls of the
+// turn are not affected.
 func Deny(reason string) Decision { return Decision{kind: machine.Deny, reason: reason} }
 
 // Forbid rejects the call like [Deny], for a rule or because nobody can be asked: the

@@ -21,27 +21,25 @@ import (
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
-// Calls come out of replies; results go back in the next request.
-
-// Call is one tool call of a reply that the runner answers. Each handler gets a
-// Call of its own and may keep it; changing it changes nothing else.
+// Call is a tool call that the runner answers. Each handler receives its own copy, which
+// it may modify and retain.
 type Call struct { //nolint:recvcheck // it is encoded and printed by value as well
 	// ID is the id of the tool_use block. It is unique in the conversation.
 	ID string
 	// Name is the name of the tool that the model asks for.
 	Name string
-	// Input is the input as the API sent it, byte for byte: numbers of any
-	// size, order of keys and all. It is valid JSON. Only [ValidateLenient] and
-	// [AllowInput] change it.
+	// Input is the input that runs: the bytes that the API sent, with numbers of any size
+	// and the order of keys. It is valid JSON. Only [ValidateLenient] and [AllowInput]
+	// change it.
 	Input json.RawMessage
-	// Block is the tool_use block. Its Input is decoded and loses what Input keeps;
-	// it is always what the model wrote.
+	// Block is the tool_use block as the model wrote it. Its Input is decoded, so large
+	// numbers are rounded and keys have no order.
 	Block anthropic.BetaToolUseBlock
-	// Iteration is the number of the turn in its run, from 1. It is 0 for a call
-	// that was in the messages that the runner began with.
+	// Iteration is the number of the turn in its run, from 1. It is 0 for a call in the
+	// messages that the runner began with.
 	Iteration int
 
-	// ReadOnly says that the call's tool is a [Tool] which is ReadOnly.
+	// ReadOnly reports whether the call's tool is a [Tool] with ReadOnly set.
 	ReadOnly bool
 
 	// ConversationID is the id of the conversation; see [Runner.ConversationID].
@@ -59,9 +57,9 @@ type Call struct { //nolint:recvcheck // it is encoded and printed by value as w
 	definition []byte                   // of its tool, as sent; nil: there is none
 }
 
-// IdempotencyKey returns a text that stands for this call and no other: the same
-// when the call runs again after a crash, and another one for every other call of
-// every run. A service that remembers keys can tell a call that it has seen.
+// IdempotencyKey returns a key of this call for a service that ignores repeated requests.
+// It is the same when the call runs again after a crash, and differs for every other call
+// of every conversation.
 func (c *Call) IdempotencyKey() string {
 	if c.key != "" {
 		return c.key
@@ -94,8 +92,8 @@ func (c *Call) show() {
 
 type callKey struct{}
 
-// CallFrom returns the call that ctx was made for. It reports false unless ctx
-// is the context of a handler, or derived from one.
+// CallFrom returns the call of a handler's context, or of a context derived from it. It
+// reports false for any other context.
 func CallFrom(ctx context.Context) (*Call, bool) {
 	call, ok := ctx.Value(callKey{}).(*Call)
 	if ok {
@@ -104,12 +102,12 @@ func CallFrom(ctx context.Context) (*Call, bool) {
 	return call, ok
 }
 
-// Result is what a call comes back with. A nil Result, and one without
-// content, is a success with nothing to say.
+// Result is the result of a call. A nil Result, or one without content, is an empty
+// success.
 //
-// Content that the API would refuse is left out when the result is encoded:
-// unions without a value, and text blocks without text. A result with IsError
-// whose content is empty says so in a text block, as the API requires one.
+// Encoding leaves out content that the API would refuse: unions without a value, and text
+// blocks without text. A failed result without content gets a text block that says so, as
+// the API requires one.
 type Result struct {
 	Content []anthropic.BetaToolResultBlockParamContentUnion
 	// IsError tells the model that the call failed.

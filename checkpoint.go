@@ -13,18 +13,20 @@ import (
 	"github.com/toolrunner/toolrunner/internal/machine"
 )
 
-// Checkpoint keeps what has changed in a run, as Params.Checkpoint. It is called on
-// the goroutine of the runner, one delta at a time, before the first request, after
-// each reply and before its tools run, once they were decided on, before a call starts
-// that must not run twice, after each result, and at each end. A decision of
-// [Runner.Decide] is kept when the run goes on. It returns once the delta is safe, as
-// the run goes on then; an error ends the run, and going on with it tries the same
-// again. ctx is that of the run, but at ends and for results, which are kept even if
-// the run was cancelled, it does not end. An error after ctx has ended ends the run as
-// cancelled, and the end is kept with a context that has not.
+// Checkpoint saves the changes of a run, as Params.Checkpoint. The runner calls it on its
+// own goroutine, one delta at a time: before the first request, after each reply, after
+// the calls of a reply were decided on, before a call starts that must not run twice,
+// after each result, and at each end. A decision of [Runner.Decide] is saved when the run
+// goes on.
 //
-// What was kept in order, one Data after the other, is what [Resume] takes. A delta
-// that is Full begins anew: those before it are not needed any more.
+// Checkpoint must return when the delta is safe: the run goes on then. An error ends the
+// run, and the next loop saves the same delta again.
+//
+// ctx is the run's context. Results, and the end of a cancelled run, are saved with a
+// context that is not cancelled. If ctx has ended, an error ends the run as cancelled.
+//
+// [Resume] takes the Data of all deltas in order, one after the other. A Full delta holds
+// the whole state: the deltas before it are not needed any more.
 type Checkpoint func(ctx context.Context, delta Delta) error
 
 // Delta is what has changed in a run since the delta before it, or, if Full, all of
@@ -37,11 +39,10 @@ type Delta struct {
 	Data           []byte // in the format of Runner.Snapshot; ends with a line feed
 }
 
-// FileCheckpoint keeps a run in one file: each delta is appended and synced to the
-// disk. A last delta that a crash has torn is cut off when the file is opened. One
-// process may have it at a time: it notices when somebody else has written to the
-// file, and fails. On systems without flock, such as Windows, it does not notice two
-// that write at the very same moment.
+// FileCheckpoint saves a run in one file: it appends each delta and syncs the file. If a
+// crash has cut the last delta off, opening the file removes it. One process may use the
+// file at a time: Append fails if another one has written to it. On systems without flock,
+// such as Windows, two processes that write at the same moment are not detected.
 type FileCheckpoint struct {
 	file     *os.File
 	snapshot []byte

@@ -7,31 +7,32 @@ import (
 	"time"
 )
 
-// Limits bounds what one run may use, beside Params.MaxIterations. Once a total has
-// reached its limit, the run ends between turns with [OutcomeLimitReached]: the tools
-// of the last turn have run and their results are in the history, also if that went
-// beyond the limit. Raising it lets the run go on. The next run of the runner begins
-// from nothing; one that is resumed goes on counting. Zero: no limit.
+// Limits limits what one run may use, beside Params.MaxIterations. Zero means no limit.
+//
+// When a total reaches its limit, the run ends between turns with [OutcomeLimitReached].
+// The tools of the last turn have then run and their results are in the history, even if
+// that exceeded the limit. Raise the limit to let the run go on, or append a message of
+// the user to begin the next run, which counts from zero. A resumed run goes on counting.
 type Limits struct {
-	// InputTokens bounds what requests held, read from and written to the cache
-	// included.
+	// InputTokens limits the input tokens of all requests in the run, including cache
+	// reads and writes.
 	InputTokens int64
-	// OutputTokens bounds what replies held.
+	// OutputTokens limits the output tokens of all replies in the run.
 	OutputTokens int64
-	// TotalTokens bounds both together. All three include compactions.
+	// TotalTokens limits the sum of both. All three include compactions.
 	TotalTokens int64
-	// Duration bounds the time that the run has taken: requests, tools and the loop
-	// body, but not the time in which nobody loops over it, such as while it is
-	// suspended. It interrupts nothing; for that, give the context a deadline.
+	// Duration limits the time of the run: requests, tools and the loop body. Time between
+	// loops, such as while the run is suspended, does not count. Duration interrupts
+	// nothing; for that, give the context a deadline.
 	Duration time.Duration
 	// ToolCalls limits how often the model may call a tool, by name. Calls that are not
 	// run count. The run ends after the turn in which a tool reaches its limit.
 	ToolCalls map[string]int
 	// EachTool is the limit of ToolCalls for each tool that is not named there.
 	EachTool int
-	// FailedCalls bounds how many calls may fail one after the other, in the order
-	// of the model: calls with failed results, whatever the reason, denied ones
-	// included. They are counted while it is set.
+	// FailedCalls limits the calls that fail in a row, in the model's order. A call fails
+	// if its result is a failed one, whatever the reason; denied calls count. Calls are
+	// counted while FailedCalls is set.
 	FailedCalls int
 }
 

@@ -19,8 +19,8 @@ import (
 	"github.com/toolrunner/toolrunner/internal/schema"
 )
 
-// What a run does, and what goes wrong beside its results, reaches this file;
-// records leave it. They hold names, ids, sizes and times. What messages hold is
+// This file writes the records of a run: what it does, and what goes wrong beside its
+// results. They hold names, ids, sizes and times. What messages hold is
 // in them at debug level only, keys and tokens at none; errors are cut off after
 // 1,000 bytes.
 //

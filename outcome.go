@@ -4,33 +4,32 @@ package toolrunner
 type Outcome uint8
 
 const (
-	// OutcomeRunning is the outcome of a run that has not ended: it has not
-	// begun, or the loop body has control.
+	// OutcomeRunning means that the run has not ended: it has not begun, or the loop body
+	// runs.
 	OutcomeRunning Outcome = iota
-	// OutcomeCompleted means that the model has said all it had to say.
+	// OutcomeCompleted means that the model ended its turn.
 	OutcomeCompleted
-	// OutcomeMaxIterations means that the run has used up Params.MaxIterations.
-	// The tools of its last turn have run and their results are in the history;
-	// raising the limit lets the run go on.
+	// OutcomeMaxIterations means that the run has reached Params.MaxIterations. The tools
+	// of its last turn have run and their results are in the history. Raise the limit to
+	// let the run go on, or append a message of the user to begin the next run.
 	OutcomeMaxIterations
-	// OutcomeLimitReached means that the run has used up one of Params.Limits. The
-	// tools of its last turn have run and their results are in the history; raising
-	// the limit lets the run go on.
+	// OutcomeLimitReached means that the run has reached one of Params.Limits. The rest is
+	// as for OutcomeMaxIterations.
 	OutcomeLimitReached
-	// OutcomeTruncated means that max_tokens or the context window cut the last
-	// reply off. None of its calls were run.
+	// OutcomeTruncated means that max_tokens or the context window cut the last reply off.
+	// None of its calls ran.
 	OutcomeTruncated
-	// OutcomeRefused means that the model refused. None of the reply's calls
-	// were run.
+	// OutcomeRefused means that the model refused. None of the reply's calls ran.
 	OutcomeRefused
 	// OutcomeStopped means that the loop body broke off before the run had ended.
-	// Going on with the run runs the calls of the last turn first.
+	// The next All, AllStreaming, Next or RunToCompletion runs the calls of the last turn
+	// first.
 	OutcomeStopped
-	// OutcomeSuspended means that calls wait for a decision. Those of the same turn
-	// that do not have run; see [Runner.Pending] and [Runner.Decide].
+	// OutcomeSuspended means that calls wait for a decision. The other calls of the turn
+	// have run. See [Runner.Pending] and [Runner.Decide].
 	OutcomeSuspended
-	// OutcomeFailed means that the run ended with an error. Going on with it
-	// takes the failed step again, and runs no call again that has run.
+	// OutcomeFailed means that the run ended with an error. The next loop repeats the
+	// failed step, and runs no call again that has run.
 	OutcomeFailed
 )
 

@@ -14,8 +14,6 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2"
 )
 
-// What a typed tool returns reaches this file; a result leaves it.
-
 // maxImage is the size of an image that the API accepts, as base64.
 const maxImage = 5 << 20
 

@@ -13,9 +13,9 @@ import (
 	"github.com/toolrunner/toolrunner/internal/request"
 )
 
-// Params is what a runner is to do. The runner reads it at each request, except
-// where a field says otherwise, so that a loop body can change it between turns;
-// a change is no takeover. The zero value of each field of ours is a default.
+// Params configures a run. The runner reads it before each request, except where a field
+// says otherwise, so a loop body may change it between turns. Changing Params never takes
+// over. The zero value of each field that the SDK does not have is a default.
 type Params struct { //nolint:recvcheck // it is printed by value, and too large to pass around so
 	// The request. Messages is read by [New] only: setting it later is an error,
 	// as the runner owns the history. Thread and Compaction must not be set.
@@ -23,61 +23,61 @@ type Params struct { //nolint:recvcheck // it is printed by value, and too large
 	// Tools holds definitions that are sent as given, such as those of server
 	// tools. One that has the name of a tool of the runner is sent in its place.
 	//
-	// A ToolChoice that forces a call (any, tool) is sent until the model has
-	// called a tool in this run, as it would never come to an end otherwise; see
-	// KeepToolChoice. A new value that is set during the run forces again.
+	// A ToolChoice that forces a call (any, tool) is sent until the model has called a
+	// tool in this run. After that it is left out: otherwise the run would never end. See
+	// KeepToolChoice. A new value that is set during the run forces a call again.
 	//
-	// If the schema of OutputConfig.Format is a pointer to a struct, a reply that
-	// completes the run is parsed into it, and no other. If that fails for the last,
-	// the run ends with an error that wraps [anthropic.ErrStructuredOutputParse],
-	// after its last turn.
+	// If the schema of OutputConfig.Format is a pointer to a struct, the runner parses the
+	// reply that completes the run into it, and no other reply. If that fails, the run
+	// ends after its last turn with an error that wraps
+	// [anthropic.ErrStructuredOutputParse].
 	anthropic.BetaMessageNewParams
 
-	// ConversationID names the conversation, in calls and checkpoints. It is read by
-	// [New]; empty: a random one. [Resume] refuses a snapshot of another conversation,
-	// if it is set.
+	// ConversationID is the id of the conversation, in calls and checkpoints. [New] reads
+	// it; empty means a random id. If it is set, [Resume] returns a *[SnapshotError] for a
+	// snapshot of another conversation.
 	ConversationID string
 
-	// MaxIterations is how many replies a run may have. Zero or less: no limit.
-	// A request that fails does not count, nor does a compaction; a turn that was
-	// taken over does. The tools of the last turn are run.
+	// MaxIterations limits the replies in a run. Zero or negative means no limit. Failed
+	// requests and compactions do not count; replies that Retry, Replace or SetMessages
+	// discard do. The tools of the last turn run.
 	MaxIterations int
 
-	// Limits bounds what a run may use: tokens, time, calls. Zero: no limits.
+	// Limits limits the tokens, time and calls of a run. Zero means no limits.
 	Limits Limits
 
-	// MaxConcurrency is how many calls of one turn run at once. Zero: 8. One: one
-	// by one, in the model's order.
+	// MaxConcurrency limits the calls of one turn that run at once. Zero means 8. One runs
+	// them one by one, in the model's order.
 	MaxConcurrency int
 
-	// EagerTools starts calls of ReadOnly tools while the reply still streams, under
-	// [Runner.AllStreaming]: each as soon as the model has moved on from it and the
-	// body has handled the event that says so; see [Turn.Defer]. What they come
-	// back with is used once the reply has stopped for its calls, and dropped if it
-	// stops for anything else, fails, or is taken over. Exclusive tools, and the
-	// calls after theirs, wait for the reply; so do those after any call that waits
-	// if MaxConcurrency is one. Runs that do not stream are not affected, nor are
-	// those with Approve: it is asked once the reply is there.
+	// EagerTools starts calls of ReadOnly tools while their reply streams, under
+	// [Runner.AllStreaming]. A call starts when the body asks for another event after the
+	// one that shows that the model has moved on from the call; see [Turn.Defer]. Its
+	// result is used if the reply stops for its calls. It is discarded if the reply stops
+	// for anything else, fails, or is taken over. Calls of Exclusive tools, and the calls
+	// after them, wait for the complete reply. If MaxConcurrency is one, so do the calls
+	// after any call that waits. EagerTools has no effect without streaming, or with
+	// Approve, which is asked once the reply is complete.
 	EagerTools bool
 
-	// AutoCompact shortens the history when it has grown. Zero: never.
+	// AutoCompact shortens the history when it has grown. Zero means never.
 	AutoCompact AutoCompact
 
-	// Middleware goes around the handler of every call that is run; the first is
-	// outermost. It is applied anew for each call, so what a middleware remembers
-	// must live outside the handler that it returns.
+	// Middleware wraps the handler of every call that runs; the first is outermost. A
+	// Middleware is applied once per call: keep its state outside the Middleware function,
+	// such as in the constructor that returns it.
 	Middleware []Middleware
 
-	// Approve is asked before a call runs. Nil: every call runs.
+	// Approve decides on each call before it runs. Nil means that every call runs.
 	Approve Approver
 
-	// Checkpoint keeps what has changed in the run, so that it survives a crash of
-	// the process. It is read by [New] and [Resume]. Nil: nothing is kept.
+	// Checkpoint saves each change of the run, so that the run survives a crash of the
+	// process. [New] and [Resume] read it. Nil means that nothing is saved.
 	Checkpoint Checkpoint
 
-	// SnapshotKey seals snapshots and what Checkpoint gets, with HMAC-SHA256: only
-	// those that a holder of the key has written can be resumed. At least 16 bytes.
-	// It is read by [New] and [Resume]. Nil: no seal.
+	// SnapshotKey seals snapshots and deltas with HMAC-SHA256: only a snapshot that a
+	// holder of the key has written can be resumed. It needs at least 16 bytes. [New] and
+	// [Resume] read it. Nil means no seal.
 	SnapshotKey []byte
 
 	// KeepToolChoice sends a forced ToolChoice with every request.
@@ -86,16 +86,14 @@ type Params struct { //nolint:recvcheck // it is printed by value, and too large
 	// Validate says whether input is checked before a handler runs.
 	Validate Validation
 
-	// Logger gets the records of the run: requests, replies, calls, and what goes
-	// wrong beside them. It is read by [New]. Nil: they go to standard error at the
-	// level that the environment variable ANTHROPIC_LOG names, info or debug, and
-	// nowhere without it. Contents are in records at debug level only; keys are in
-	// none.
+	// Logger receives the records of the run: requests, replies, calls and faults. [New]
+	// reads it. Nil means standard error if the environment variable ANTHROPIC_LOG is info
+	// or debug, and nothing otherwise. Records hold contents at debug level only, and keys
+	// at no level.
 	Logger *slog.Logger
 
-	// RequestOptions go on every request of the runner, after those of the
-	// client. They may change anything but the body's messages, system, tools and
-	// thinking.
+	// RequestOptions apply to every request of the runner, after those of the client. They
+	// may change anything but messages, system, tools and thinking in the body.
 	RequestOptions []option.RequestOption
 }
 

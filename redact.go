@@ -10,9 +10,6 @@ import (
 	"github.com/toolrunner/toolrunner/internal/redact"
 )
 
-// Records reach this file on their way out; what is secret or long does not leave
-// it.
-
 // redactor is a handler that takes secrets out of records: those that it has
 // seen on requests, and what looks like one.
 type redactor struct {

@@ -19,9 +19,9 @@ import (
 	"github.com/toolrunner/toolrunner/internal/request"
 )
 
-// Runner is a conversation in which the model's calls are answered. It goes on
-// for as long as it is asked to: after a run has ended, AppendMessages and
-// another loop over All begin the next one.
+// Runner is a conversation in which the runner answers the model's calls. A conversation
+// has any number of runs: after a run has ended, call AppendMessages and loop over All
+// again to begin the next one.
 //
 // A Runner is not safe for concurrent use, except for AppendMessages, Messages, Decide,
 // Pending, Snapshot, Usage, AddTools, AddToolParams, RemoveTools and RemoveToolsByNames,
@@ -61,12 +61,15 @@ type Runner struct {
 	stepping bool       // a step is under way
 }
 
-// New returns a runner for a conversation that begins with params.Messages. It
-// sends nothing. If the messages end in calls, the run begins by answering them.
+// New returns a runner for a conversation that begins with params.Messages. It sends
+// nothing. If the messages end in calls, the run begins by answering them.
 //
-// It returns an error for params that make no sense, a tool that is nil, has no
-// legal name or a name that another has, and a *[HistoryError] for messages that
-// the API would refuse. What it is given stays the caller's: it is copied.
+// New encodes params.Messages; later changes to them have no effect. Slices such as
+// params.Tools are shared. A *[Tool] must not be modified after New.
+//
+// New returns an error for params that make no sense and for a tool that is nil, has an
+// illegal name, or has the name of another tool. It returns a *[HistoryError] for messages
+// that the API would refuse.
 func New(messages *anthropic.BetaMessageService, tools []anthropic.BetaTool, params Params) (*Runner, error) {
 	r, set, err := newRunner(messages, tools, params)
 	if err != nil {
@@ -111,22 +114,22 @@ func newRunner(messages *anthropic.BetaMessageService, tools []anthropic.BetaToo
 	}, set, nil
 }
 
-// All runs the loop: each turn is handed to the body once its reply is complete;
-// when the body is over, the turn's tools run, and the next request goes out.
-// The last pair of a run that fails has the error and no turn. After the last
-// turn, [Runner.Outcome] says how the run ended.
+// All runs the loop. The body receives each turn once its reply is complete. When the
+// body returns, the turn's tools run and the next request goes out. If the run fails or
+// is suspended, the last pair has the error and no turn. For every other end the loop
+// simply ends: check [Runner.Err] after it, or [Runner.Outcome].
 //
-// Breaking off ends the loop before the tools of that turn run; another loop
-// begins by running them. After an error another loop takes the failed step
-// again. It runs no call again that has run.
+// If the body breaks, the turn's tools do not run. The next All, AllStreaming, Next or
+// RunToCompletion runs them before it sends a request. After an error, the next loop
+// repeats the failed step. No call that has run runs again.
 func (r *Runner) All(ctx context.Context) iter.Seq2[*Turn, error] { return r.turns(ctx, false) }
 
-// AllStreaming is All with replies that stream: each turn is handed to the body
-// as soon as its reply begins, and [Turn.Events] has the events as they arrive.
-// What the body does not read is read when it is over.
+// AllStreaming is All with replies that stream: the body receives each turn as soon as its
+// reply begins, and [Turn.Events] yields the events as they arrive. The runner reads the
+// rest of the stream when the body returns.
 //
-// Breaking off in the middle of a reply closes its stream. Nothing of that reply
-// is kept, and another loop sends the request again.
+// If the body breaks in the middle of a reply, the runner closes the stream and discards
+// that reply; the next loop sends the request again.
 func (r *Runner) AllStreaming(ctx context.Context) iter.Seq2[*Turn, error] { return r.turns(ctx, true) }
 
 func (r *Runner) turns(ctx context.Context, streaming bool) iter.Seq2[*Turn, error] {

@@ -28,16 +28,16 @@ func (r *Runner) Messages() []anthropic.BetaMessageParam {
 	return history.Params(messages)
 }
 
-// AppendMessages adds messages after everything else in the conversation. It is
-// never a takeover: while a turn is open its reply and results go first, in any
-// case in the order that the API asks for. Messages that are added when the run
-// has ended begin the next one.
+// AppendMessages adds messages to the end of the conversation. It never takes over: the
+// reply and the results of an open turn go first. System messages go behind those of the
+// user, as the API asks. Messages that are added after the run has ended begin the next
+// run. Any goroutine may call it.
 //
-// A tool_result for a call of the open turn that has not started answers it in
-// place of its tool, which then does not run.
+// A tool_result for a call of the open turn that has not started answers the call: its
+// tool does not run.
 //
-// It returns a *[HistoryError] for messages that the API would refuse; none of
-// them is then added. The messages are copied.
+// AppendMessages returns a *[HistoryError] for messages that the API would refuse. None of
+// the messages has then been added. The messages are copied.
 func (r *Runner) AppendMessages(messages ...anthropic.BetaMessageParam) error {
 	drafts, err := history.EncodeAll(messages, nil)
 	if err != nil {
@@ -48,15 +48,15 @@ func (r *Runner) AppendMessages(messages ...anthropic.BetaMessageParam) error {
 	return publicError(r.machine.Follow(drafts))
 }
 
-// SetMessages takes over: messages are the history from now on, exactly, and the
-// next request sends them. In a loop body it drops the turn, whose tools do not
-// run, and which counts for Params.MaxIterations; follow-ups that wait are
-// dropped as well. If messages end in calls, those are answered first; a call
-// that has run in the turn that is dropped keeps its result. Messages that were
-// taken from Messages and left as they are go out with the bytes that they had.
+// SetMessages takes over: messages become the history, exactly, and the next request sends
+// them. In a loop body it discards the turn, whose tools do not run, and follow-ups that
+// wait. The turn counts for Params.MaxIterations. If messages end in calls, the runner
+// answers those first; a call that has run keeps its result. Messages that came from
+// Messages and were not changed keep their bytes. If the history had added or removed
+// tools and messages leave that out, the model is told again.
 //
-// It returns a *[HistoryError] for messages that the API would refuse, and an
-// error if there are none or while the history is compacted; nothing has then
+// SetMessages returns a *[HistoryError] for messages that the API would refuse, and an
+// error if there are none or while the history is being compacted. Nothing has then
 // changed.
 func (r *Runner) SetMessages(messages ...anthropic.BetaMessageParam) error {
 	turn := r.turn

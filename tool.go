@@ -15,22 +15,20 @@ import (
 	"github.com/toolrunner/toolrunner/internal/schema"
 )
 
-// A call reaches a tool's handler; its result leaves it.
-
-// Handler answers a call. Handlers of one turn run at the same time, each on a
-// goroutine of its own; ctx ends when the run is cancelled or the tool's timeout
-// is over, and carries the call for [CallFrom].
+// Handler answers a call. Handlers of one turn run concurrently, each on its own
+// goroutine. ctx ends when the run is cancelled or the tool's timeout expires, and carries
+// the call for [CallFrom].
 //
-// An error becomes a failed result that reads "Error: " and the error's text;
-// content that is returned with it goes before that. A nil result without an
-// error is a success with nothing to say.
+// An error becomes a failed result with the text "Error: " and the error's text. Content
+// that is returned with the error goes before that. A nil Result without an error is an
+// empty success.
 type Handler func(ctx context.Context, call *Call) (*Result, error)
 
-// Tool is a tool that the runner runs: what the model reads of it, and what
-// answers its calls. It implements [anthropic.BetaTool].
+// Tool is a tool that the runner runs: its definition for the model, and the handler of
+// its calls. It implements [anthropic.BetaTool].
 //
-// A Tool may be changed until a runner is given it. After that it is read only,
-// and any number of runners may share it.
+// A Tool must not be modified after it was given to a runner. Any number of runners may
+// share it.
 type Tool struct {
 	// Definition is sent as given: cache_control, defer_loading, input_examples
 	// and the rest are set here. If Strict is set, a schema that was derived from
@@ -38,18 +36,18 @@ type Tool struct {
 	Definition anthropic.BetaToolParam
 	// Handler answers the calls. It must not be nil.
 	Handler Handler
-	// Timeout ends the context of a call after this time, and the call with a
-	// failed result. Zero: none.
+	// Timeout cancels the context of a call after this time; the call fails. Zero means no
+	// timeout.
 	Timeout time.Duration
-	// ReadOnly promises that calls have no side effects: one that was
-	// interrupted may run again, and one may start early ([Params].EagerTools).
+	// ReadOnly promises that calls have no side effects. An interrupted call may run
+	// again, and a call may start while its reply streams ([Params].EagerTools).
 	ReadOnly bool
 	// Idempotent promises that a call which runs twice takes effect once: the handler
 	// passes [Call.IdempotencyKey] to whatever has the effect. A call that was
 	// interrupted may then run again, as a ReadOnly one may.
 	Idempotent bool
-	// Exclusive has each call run alone: the calls before it have ended, the
-	// calls after it have not begun.
+	// Exclusive runs each call alone: the calls before it have ended, and the calls after
+	// it have not started.
 	Exclusive bool
 
 	schema *schema.Input                 // what input is checked against; nil: nothing

@@ -19,15 +19,14 @@ import (
 	"github.com/toolrunner/toolrunner/internal/stream"
 )
 
-// Turn is a request and its reply, as a loop body sees it. It belongs to the
-// goroutine of the runner. What can be read of it stays readable when the body is
-// over; Events does not.
+// Turn is a request and its reply. It is not safe for concurrent use. After the loop body,
+// Text, Calls, ToParam and the embedded message still work; the other methods return
+// [ErrTurnOver].
 //
-// The message that is embedded is decoded for the caller: changing it changes
-// neither the history nor what runs. Under [Runner.AllStreaming] it holds what
-// message_start held until the reply has been read; Text, Calls and ToParam read
-// what is left of it first, unless they are called within a loop over Events.
-// Results does so in any case.
+// The embedded message is decoded for the caller: changing it changes neither the history
+// nor which calls run. Under [Runner.AllStreaming] it has what message_start had until the
+// reply is complete. Text, Calls and ToParam read the rest of the reply first, unless they
+// are called within a loop over Events. Results always does.
 type Turn struct {
 	*anthropic.BetaMessage
 
@@ -204,24 +203,23 @@ func (t *Turn) Results(ctx context.Context) ([]*Result, error) {
 	return t.results, err
 }
 
-// Defer holds a call back that Params.EagerTools would start before the body is
-// done: it runs after the body, or in Results, with the calls that are not eager.
-// A call starts when the body asks for another event after the one that shows that
-// the model has moved on from it: the start of the next block, or the end of the
-// reply. Until then Defer is in time. Where no call starts early, it changes
-// nothing.
+// Defer prevents Params.EagerTools from starting a call while its reply streams. The call
+// runs after the body returns, or in Results. A call starts when the body asks for another
+// event after the one that shows that the model has moved on: the start of the next block,
+// or the end of the reply. Until then Defer is in time. Without eager calls it has no
+// effect.
 //
-// It returns [ErrTurnOver] after the loop body, and an error for a call that the
-// reply does not make, or not yet, and for one that has started.
+// Defer returns [ErrTurnOver] after the loop body, and an error for a call that the reply
+// does not make so far, or that has started.
 func (t *Turn) Defer(callID string) error {
 	if t.over {
 		return ErrTurnOver
 	}
 	if !t.makes(callID) {
-		return fmt.Errorf("toolrunner: call %q cannot be deferred: the reply does not make it, or not yet", callID)
+		return fmt.Errorf("toolrunner: cannot defer call %q: the reply has no such call so far", callID)
 	}
 	if !t.runner.holdBack(callID) {
-		return fmt.Errorf("toolrunner: call %q cannot be deferred: it has started", callID)
+		return fmt.Errorf("toolrunner: cannot defer call %q: it has started", callID)
 	}
 	return nil
 }
@@ -237,13 +235,12 @@ func (t *Turn) makes(callID string) bool {
 	return t.reply != nil && slices.ContainsFunc(t.reply.Message.Calls, func(use history.Use) bool { return use.ID == callID })
 }
 
-// Retry takes over: the reply is dropped, and the same history is sent again,
-// with Params as they are then, and follow-ups of the body after it. No tool runs
-// for the reply, whatever its stop reason was. A reply that is still streaming is
-// broken off; one whose stream failed does not end the run. The turn counts for
-// Params.MaxIterations.
+// Retry takes over: it discards the reply and sends the same history again, with Params as
+// they are then and with follow-ups of the body. No tool runs for the reply, whatever its
+// stop reason. A reply that still streams is closed; a failed stream does not end the run.
+// The turn counts for Params.MaxIterations.
 //
-// It returns [ErrTurnOver] after the loop body, and an error for the reply to a
+// Retry returns [ErrTurnOver] after the loop body, and an error for the reply to a
 // compaction.
 func (t *Turn) Retry() error {
 	if t.over {
@@ -252,15 +249,15 @@ func (t *Turn) Retry() error {
 	return t.takeOver((*machine.Machine).Retry)
 }
 
-// Replace takes over: messages go into the history in place of the reply and its
-// results, and the loop goes on, whatever the stop reason was. If they end in
-// calls, those are answered first; a call that was in the reply, and has run,
-// keeps its result. A reply that is still streaming is broken off. The turn
-// counts for Params.MaxIterations. Follow-ups of the body come after messages.
+// Replace takes over: it puts messages in place of the reply and its results, and the loop
+// goes on, whatever the stop reason. If messages end in calls, the runner answers those
+// first; a call of the reply that has run keeps its result. A reply that still streams is
+// closed. The turn counts for Params.MaxIterations. Follow-ups of the body come after
+// messages.
 //
-// It returns [ErrTurnOver] after the loop body, a *[HistoryError] for messages that
-// the API would refuse, and an error if there are none or for the reply to a
-// compaction; nothing has then changed.
+// Replace returns [ErrTurnOver] after the loop body, a *[HistoryError] for messages that
+// the API would refuse, and an error if there are none or for the reply to a compaction.
+// Nothing has then changed.
 func (t *Turn) Replace(messages ...anthropic.BetaMessageParam) error {
 	if t.over {
 		return ErrTurnOver

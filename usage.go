@@ -1,11 +1,11 @@
 package toolrunner
 
-// Usage is what the replies of a runner have cost, in tokens as the API counts
-// them, compactions included.
+// Usage is the cost of all replies of a runner, in tokens as the API counts them.
+// Compactions are included.
 type Usage struct {
-	Replies                  int   // replies that the totals are over
-	InputTokens              int64 // those that no cache had to do with
+	Replies                  int   // the replies that the totals cover
+	InputTokens              int64 // input tokens neither read from nor written to a cache
 	OutputTokens             int64
-	CacheCreationInputTokens int64 // input that was written to a cache
-	CacheReadInputTokens     int64 // input that came from one
+	CacheCreationInputTokens int64 // input tokens written to a cache
+	CacheReadInputTokens     int64 // input tokens read from a cache
 }

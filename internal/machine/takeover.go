@@ -8,7 +8,7 @@ import (
 
 // Errors of a takeover.
 var (
-	ErrNoMessages = errors.New("a takeover needs at least one message")
+	ErrNoMessages = errors.New("Replace and SetMessages need at least one message")
 	ErrCompacting = errors.New("the history cannot be replaced while it is being compacted")
 )
 

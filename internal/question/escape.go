@@ -7,7 +7,7 @@ import (
 	"unicode/utf16"
 )
 
-// Text of the model enters this file; what a person can tell apart leaves it.
+// This file escapes what a person cannot see, or could take for something else.
 
 const (
 	spaceMark = "·" // stands for a space that the eye would pass over
