@@ -328,13 +328,16 @@ func (r *Runner) askOne(ctx context.Context, approver Approver, call *machine.Ca
 		return noDecision(call, err)
 	}
 	r.mu.Lock()
-	call = r.machine.Same(call)                                          // the approver may have taken over
-	open := call != nil && r.machine.Runnable(call) && !call.IsDecided() // otherwise somebody was faster
+	same := r.machine.Same(call)                                         // the approver may have taken over
+	open := same != nil && r.machine.Runnable(same) && !same.IsDecided() // otherwise somebody was faster
 	r.mu.Unlock()
+	if same == nil {
+		return r.decideDiscarded(call, d)
+	}
 	if !open {
 		return nil
 	}
-	return r.decide(ctx, call, d)
+	return r.decide(ctx, same, d)
 }
 
 // approve calls an approver and turns a panic into an error: without an answer nothing

@@ -57,6 +57,20 @@ func (r *Runner) decide(ctx context.Context, call *machine.Call, d Decision) err
 	return nil
 }
 
+// decideDiscarded decides on a call that a takeover has discarded, should it come back.
+func (r *Runner) decideDiscarded(call *machine.Call, d Decision) error {
+	d, err := r.checked(call, d)
+	if err == nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		err = r.machine.DecideDiscarded(call, d.inside())
+	}
+	if err != nil {
+		return decisionError(call.Use().ID, d, "%v", err)
+	}
+	return nil
+}
+
 // checked returns the decision, as [Allow] if its input is the model's own, or why the
 // tool would not take the input. Checking takes time, so the lock is not held.
 func (r *Runner) checked(call *machine.Call, d Decision) (Decision, error) {

@@ -35,6 +35,8 @@ func (h *History) order(m *Draft) error {
 		switch {
 		case last == nil && h.Base == nil:
 			return errors.New("a system message comes first; use Params.System")
+		case len(h.Open) > 0 && len(h.waiting) > 0:
+			return h.waitingError("a system message")
 		case len(h.Open) > 0: // their results go in between
 		case last != nil && last.Role == RoleAssistant && !last.ServerEnd:
 			return errors.New("a system message follows an assistant message; put it after the next user message")

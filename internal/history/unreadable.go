@@ -3,6 +3,7 @@ package history
 import (
 	"bytes"
 	"errors"
+	"slices"
 
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
@@ -49,14 +50,18 @@ func Unreadable(use Use) (result []byte, ok bool) {
 }
 
 // CutCall returns the call that a reply was cut off in, if its rule is that of one that
-// was cut off or refused and it ends in a call: the input may not be whole.
+// was cut off or refused: the last one, whose input may not be whole if nothing comes
+// after it, or if there is none.
 func (m *Message) CutCall(rule Rule) (Use, bool) {
 	if rule.After != EndRun || rule.Outcome == OutcomeCompleted {
 		return Use{}, false
 	}
 	blocks, _ := m.Blocks() // they were read before
-	if n := len(blocks); n > 0 && blocks[n-1].Kind == TypeToolUse {
-		return blocks[n-1].Use(), true
+	for i, b := range slices.Backward(blocks) {
+		if b.Kind == TypeToolUse {
+			use := b.Use()
+			return use, i == len(blocks)-1 || string(use.Written()) == "{}"
+		}
 	}
 	return Use{}, false
 }

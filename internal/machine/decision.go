@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/toolrunner/toolrunner/internal/history"
 	"github.com/toolrunner/toolrunner/internal/wire"
@@ -67,6 +68,23 @@ func (m *Machine) Decide(call *Call, d Decision) error {
 			call.state = waiting
 		}
 	}, call)
+	return nil
+}
+
+// DecideDiscarded makes d count for a call that a takeover has discarded, should it come
+// back. It says why d cannot be made.
+func (m *Machine) DecideDiscarded(call *Call, d Decision) error {
+	if call.decided || call.state != waiting {
+		return nil // somebody was faster
+	}
+	if err := m.Decide(call, d); err != nil {
+		return err
+	}
+	m.update(func(s *state) {
+		if !slices.Contains(s.discarded, call) {
+			s.discarded = append(s.discarded, call)
+		}
+	})
 	return nil
 }
 

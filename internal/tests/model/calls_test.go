@@ -151,6 +151,9 @@ func (all calls) checkResults(q *request) (kind, detail string) {
 		for _, b := range m.Blocks {
 			switch b.Type {
 			case "tool_use":
+				if _, again := numbers[b.ID]; again { // the same call twice: one of them was answered unrun
+					return "", ""
+				}
 				numbers[b.ID] = number(b.Input)
 			case "tool_result":
 				if c := all.get(numbers[b.ToolUseID]); c != nil {

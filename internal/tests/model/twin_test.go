@@ -63,7 +63,7 @@ func (w *world) look(at *moment, _ []string) {
 
 // quiet reports whether Messages has all that the next request depends on.
 func (w *world) quiet() bool {
-	if w.restless || w.excused || w.paused || w.cut || w.compacting || w.history.loose || len(w.history.tail) > 0 {
+	if w.restless || w.excused || w.pauses || w.cut || w.compacting || w.history.loose || len(w.history.tail) > 0 {
 		return false
 	}
 	for _, c := range w.calls {
@@ -148,7 +148,7 @@ func (w *world) peeked(kind string) toolrunner.Handler {
 			return nil, errOver
 		}
 		reason := c.refusal(false)
-		if kind == "continued" && w.paused && strings.HasPrefix(reason, "call/unstopped") {
+		if kind == "continued" && w.pauses && strings.HasPrefix(reason, "call/unstopped") {
 			reason = "" // its messages do not tell that the turn was paused
 		}
 		if reason != "" {
