@@ -146,15 +146,22 @@ func (all calls) takenOver(h *history) {
 
 // checkResults checks the results in a request.
 func (all calls) checkResults(q *request) (kind, detail string) {
-	numbers := map[string]int{}
+	numbers, times := map[string]int{}, map[int]int{}
+	for _, m := range q.Messages {
+		for _, b := range m.Blocks {
+			if b.Type == "tool_use" {
+				times[number(b.Input)]++
+			}
+		}
+	}
 	for _, m := range q.Messages {
 		for _, b := range m.Blocks {
 			switch b.Type {
 			case "tool_use":
-				if _, again := numbers[b.ID]; again { // the same call twice: one of them was answered unrun
-					return "", ""
-				}
 				numbers[b.ID] = number(b.Input)
+				if times[number(b.Input)] > 1 { // the program has put it there twice, and it runs once
+					numbers[b.ID] = 0
+				}
 			case "tool_result":
 				if c := all.get(numbers[b.ToolUseID]); c != nil {
 					if kind, detail := c.check(b.resultText(), b.IsError); kind != "" {

@@ -231,7 +231,7 @@ func (w *world) parts(r reply, q *request) (parts []part, items []item) {
 	seam := strings.LastIndex(strings.Join(r.blocks, ","), "fallback")
 	at := 0
 	var ids []string
-	for _, spec := range r.blocks {
+	for i, spec := range r.blocks {
 		split := r.has("+split")
 		words := append(strings.Fields(spec), "", "")
 		switch words[0] {
@@ -241,8 +241,8 @@ func (w *world) parts(r reply, q *request) (parts []part, items []item) {
 		case "blank":
 			parts = append(parts, textPart(" ", split))
 		case "call", "cut", "code":
-			if words[0] == "cut" && !q.Stream && !slices.Contains(cutStops, r.stop) {
-				words[0] = "call" // a plain reply shows nothing of it
+			if words[0] == "cut" && !q.Stream && (!slices.Contains(cutStops, r.stop) || i < len(r.blocks)-1) {
+				words[0] = "call" // a plain reply shows nothing of it, and is cut off at its end
 			}
 			for slices.Contains(ids, words[1]) {
 				words[1] += "2" // the API makes no id twice in one reply
