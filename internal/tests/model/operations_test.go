@@ -224,7 +224,7 @@ func (w *world) results(at *moment, words []string) {
 
 func (w *world) checkResultsErr(err error) {
 	w.locked(func() {
-		if w.note("results: %v", err); err != nil && !w.excused && !isSuspended(err) {
+		if w.note("results: %v", err); err != nil && !w.excused && !isSuspended(err) && !errors.Is(err, context.DeadlineExceeded) {
 			w.fail("results/error", "%v", err)
 		}
 	})

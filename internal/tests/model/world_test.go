@@ -164,6 +164,9 @@ func (w *world) recovered(where string) {
 	case nil:
 	case errPanic:
 		w.locked(func() { w.note("%s panics", where) })
+		if where == "next" {
+			w.held = nil // until the next step, the turn goes on
+		}
 	default:
 		stack := make([]byte, 4096)
 		w.flunk("panic", "%s: %v\n%s", where, p, stack[:runtime.Stack(stack, false)])
