@@ -17,6 +17,7 @@ import (
 	"github.com/toolrunner/toolrunner/internal/redact"
 	"github.com/toolrunner/toolrunner/internal/request"
 	"github.com/toolrunner/toolrunner/internal/schema"
+	"github.com/toolrunner/toolrunner/internal/telemetry"
 )
 
 // This file writes the records of a run: what it does, and what goes wrong beside its
@@ -41,6 +42,7 @@ import (
 //	warn   tool call abandoned  tool call_id iteration duration error: its handler ignores its context
 //	info   tool call decided    tool call_id iteration decision, reason at debug level
 //	warn   tools changed        tools: missing or others than when the resumed run was saved
+//	warn   telemetry blocked    after: a tracer or meter took longer, and gets nothing more of the run
 //	warn   checkpoint failed    error: at the end of a run that has another one
 //	warn   tool not found       tool call_id iteration available
 
@@ -230,6 +232,11 @@ func (l recorder) decided(ctx context.Context, call *machine.Call, d Decision) {
 // toolsChanged reports tools that the model of a resumed run knows otherwise.
 func (l recorder) toolsChanged(ctx context.Context, names []string) {
 	l.LogAttrs(ctx, slog.LevelWarn, "tools changed", slog.Any("tools", names))
+}
+
+// traceBlocked reports a tracer or meter that took too long, and whose goroutine may still run.
+func (l recorder) traceBlocked(ctx context.Context) {
+	l.LogAttrs(ctx, slog.LevelWarn, "telemetry blocked", slog.Duration("after", telemetry.Patience))
 }
 
 func (l recorder) notSaved(ctx context.Context, err error) {

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/toolrunner/toolrunner/internal/redact"
 )
 
@@ -27,6 +29,9 @@ func (h *redactor) Handle(ctx context.Context, record slog.Record) error {
 		clean.AddAttrs(h.hide(a))
 		return true
 	})
+	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
+		clean.AddAttrs(slog.String("trace_id", span.TraceID().String()), slog.String("span_id", span.SpanID().String()))
+	}
 	return h.Handler.Handle(ctx, clean)
 }
 

@@ -62,7 +62,7 @@ func (r *Request) announce(req *http.Request) {
 		r.OnHeader(req.Header)
 	}
 	if r.attempts == 1 && r.OnBegin != nil {
-		r.OnBegin()
+		r.OnBegin(req)
 	}
 }
 
