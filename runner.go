@@ -86,6 +86,7 @@ func New(messages *anthropic.BetaMessageService, tools []anthropic.BetaTool, par
 	if r.machine, err = machine.New(cmp.Or(params.ConversationID, rand.Text()), set, drafts); err != nil {
 		return nil, publicError(err)
 	}
+	r.log = r.log.of(r.machine.ID())
 	r.tools = definitionsOf(r.machine.FirstTools())
 	return r, nil
 }

@@ -214,14 +214,14 @@ func (r *Runner) prepareCall(ctx context.Context, call *machine.Call, public *Ca
 		return dispatch.Plan{}, false
 	case tool == nil:
 		r.log.notFound(ctx, call, found.available)
-		r.traceCall("tool_not_found", call)
+		r.traceCall(ctx, "tool_not_found", call)
 		r.setResult(call, ErrorResult(history.NotFound(call.Use())))
 		return dispatch.Plan{}, false
 	}
 	input, read, err := fitted(tool, public.Input, r.Params.Validate)
 	if err != nil {
 		r.log.refused(ctx, call, err)
-		r.traceCall("invalid_input", call)
+		r.traceCall(ctx, "invalid_input", call)
 		r.setResult(call, failedResult(nil, err))
 		return dispatch.Plan{}, false
 	}
@@ -230,12 +230,12 @@ func (r *Runner) prepareCall(ctx context.Context, call *machine.Call, public *Ca
 	if !tool.discreet || len(r.Params.Middleware) > 0 {
 		public.show()
 	}
-	handler, timeout := wrap(tool.handler, r.Params.Middleware), tool.timeout
+	handler, timeout, run := wrap(tool.handler, r.Params.Middleware), tool.timeout, r.trace
 	return dispatch.Plan{
 		Call: func(ctx context.Context) (any, error) {
-			ctx, traced := r.startCallTrace(ctx, call, tool, input, !found.calling)
+			ctx, traced := startCallTrace(ctx, run, call, tool, input, !found.calling)
 			result, err := perform(ctx, public, handler, timeout)
-			endCallTrace(traced, call.Use(), result, err)
+			endCallTrace(ctx, traced, call.Use(), result, err)
 			return result, err
 		},
 		Goexit:    func() (any, error) { return failedResult(nil, dispatch.ErrGoexit), dispatch.ErrGoexit },

@@ -193,7 +193,7 @@ func (r *Runner) askOne(ctx context.Context, approver Approver, call *machine.Ca
 	asked := time.Now()
 	d, err := approve(ctx, approver, public)
 	if err == nil && r.trace.IsTraced() {
-		r.traceCall("decision", call, attribute.String("toolrunner.decision", d.String()), attribute.Float64("toolrunner.wait", time.Since(asked).Seconds()))
+		r.traceCall(ctx, "decision", call, attribute.String("toolrunner.decision", d.String()), attribute.Float64("toolrunner.wait", time.Since(asked).Seconds()))
 	}
 	if ended := contextError(ctx); ended != nil {
 		return ended

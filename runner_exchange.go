@@ -50,7 +50,7 @@ func (r *Runner) newTurn(ctx context.Context, s machine.Step) *Turn {
 		r.requestFailed(t.request == nil || t.request.Departed())
 		err = replyError(ctx, err)
 		r.log.failure(ctx, t.iteration, err)
-		r.traceRequest(t, nil, err)
+		r.traceRequest(ctx, t, nil, err)
 		return err
 	}
 	return t
@@ -97,14 +97,14 @@ func (r *Runner) record(ctx context.Context, t *Turn, raw []byte) error {
 		return err
 	}
 	r.log.reply(ctx, t.iteration, reply, time.Since(t.began), t.request.Response()) //nolint:bodyclose // who has read the reply has closed it
-	r.traceRequest(t, reply, nil)
+	r.traceRequest(ctx, t, reply, nil)
 	switch {
 	case t.kind == machine.Send:
 		r.parse(history.RuleFor(anthropic.BetaStopReason(reply.StopReason)))
 	case !summary:
 		r.log.noSummary(ctx, machine.ErrNoSummary)
 	default:
-		r.trace.Event("compaction")
+		r.trace.Event(ctx, "compaction")
 	}
 	return nil
 }
@@ -137,13 +137,13 @@ func (r *Runner) prepare(ctx context.Context, s machine.Step, turn *Turn, stream
 	}
 	req.OnRetry = func(before *http.Response) {
 		r.log.attempt(ctx, turn.iteration, req.Attempts(), before)
-		r.traceRetry(turn.iteration, req.Attempts(), before)
+		r.traceRetry(ctx, turn.iteration, req.Attempts(), before)
 	}
 	r.log.hide(ctx, req)
 	fresh := in.Messages[min(r.logged, len(in.Messages)):]
 	req.OnBegin = func(sent *http.Request) {
 		r.log.request(ctx, turn.iteration, req, streaming, fresh)
-		r.trace.Request(sent.Context(), turn.iteration, requestName(s.Kind))
+		r.trace.Request(sent, turn.iteration, requestName(s.Kind))
 	}
 	r.logged = sent
 	return req, nil
@@ -229,7 +229,7 @@ func (r *Runner) takeSummary(ctx context.Context, turn *Turn) error {
 	}
 	r.mu.Unlock()
 	if reply != nil {
-		r.traceRequest(turn, reply, nil)
+		r.traceRequest(ctx, turn, reply, nil)
 		r.log.reply(ctx, turn.iteration, reply, time.Since(turn.began), turn.request.Response()) //nolint:bodyclose // who has read the reply has closed it
 	}
 	switch {
@@ -238,7 +238,7 @@ func (r *Runner) takeSummary(ctx context.Context, turn *Turn) error {
 		return nil
 	case err == nil:
 		r.logged = 0
-		r.trace.Event("compaction")
+		r.trace.Event(ctx, "compaction")
 	}
 	return err
 }

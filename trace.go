@@ -34,7 +34,9 @@ func (r *Runner) beginTrace(ctx context.Context) context.Context {
 			JSON: r.Params.OutputConfig.Format.Schema != nil || r.Params.OutputFormat.Schema != nil, //nolint:staticcheck // callers may still set it
 		})
 		if r.trace != nil {
-			abandon := func(run *telemetry.Run) { run.End(telemetry.RunEnd{Outcome: OutcomeStopped.String()}) }
+			abandon := func(run *telemetry.Run) {
+				run.End(context.Background(), telemetry.RunEnd{Outcome: OutcomeStopped.String()})
+			}
 			r.abandon = runtime.AddCleanup(r, abandon, r.trace)
 		}
 	}
@@ -64,7 +66,7 @@ func (r *Runner) endTrace(ctx context.Context, ended end, err error) {
 		run.StopReason = string(reply.get().StopReason)
 	}
 	r.abandon.Stop()
-	r.trace.End(run)
+	r.trace.End(ctx, run)
 	if r.trace.Blocked() {
 		r.log.traceBlocked(ctx)
 	}
@@ -84,7 +86,7 @@ func (r *Runner) traceOptions() []option.RequestOption {
 }
 
 // traceRequest records a request that has had its reply, or has failed.
-func (r *Runner) traceRequest(t *Turn, reply *history.Reply, err error) {
+func (r *Runner) traceRequest(ctx context.Context, t *Turn, reply *history.Reply, err error) {
 	if r.trace == nil || t.request == nil {
 		return
 	}
@@ -97,20 +99,21 @@ func (r *Runner) traceRequest(t *Turn, reply *history.Reply, err error) {
 		ended.InputTokens, ended.OutputTokens = usage.AllInput(), usage.OutputTokens
 		ended.ResponseModel = textMember(reply.Raw, "model")
 	}
-	r.trace.RequestEnded(ended)
+	r.trace.RequestEnded(ctx, ended)
 }
 
-// startCallTrace begins the span of a call whose handler is about to run.
-func (r *Runner) startCallTrace(ctx context.Context, call *machine.Call, tool *registered, input []byte, eager bool) (context.Context, *telemetry.Call) {
-	if r.trace == nil {
+// startCallTrace begins the span of a call whose handler is about to run, on a goroutine of
+// its own.
+func startCallTrace(ctx context.Context, run *telemetry.Run, call *machine.Call, tool *registered, input []byte, eager bool) (context.Context, *telemetry.Call) {
+	if run == nil {
 		return ctx, nil
 	}
 	use := call.Use()
 	start := telemetry.CallStart{ID: use.ID, Name: use.Name, Toolset: use.Toolset, Iteration: call.Iteration(), Eager: eager, Input: input}
-	if r.trace.IsTraced() {
+	if run.IsTraced() {
 		start.Description = textMember(tool.definition, "description")
 	}
-	return r.trace.StartCall(ctx, start)
+	return run.StartCall(ctx, start)
 }
 
 // textMember returns the text of a member of an object, or nothing.
@@ -131,7 +134,7 @@ func member(object []byte, name string) (found []byte) {
 }
 
 // endCallTrace ends the span of a call. Its result is nil if it was interrupted.
-func endCallTrace(call *telemetry.Call, use history.Use, result any, err error) {
+func endCallTrace(ctx context.Context, call *telemetry.Call, use history.Use, result any, err error) {
 	if call == nil {
 		return
 	}
@@ -143,7 +146,7 @@ func endCallTrace(call *telemetry.Call, use history.Use, result any, err error) 
 	if own != nil && call.WantsResult() {
 		ended.Result = member(own.encode(use), "content")
 	}
-	call.End(ended)
+	call.End(ctx, ended)
 }
 
 // callErrorType returns the type of a failure of a call, of which there are few.
@@ -203,7 +206,7 @@ func requestName(kind machine.StepKind) string {
 }
 
 // traceRetry adds an event about another attempt of a request.
-func (r *Runner) traceRetry(iteration, attempt int, before *http.Response) {
+func (r *Runner) traceRetry(ctx context.Context, iteration, attempt int, before *http.Response) {
 	if !r.trace.IsTraced() {
 		return
 	}
@@ -211,22 +214,22 @@ func (r *Runner) traceRetry(iteration, attempt int, before *http.Response) {
 	if before != nil {
 		status = before.StatusCode
 	}
-	r.trace.Event("retry", attribute.Int("toolrunner.iteration", iteration), attribute.Int("toolrunner.attempt", attempt),
+	r.trace.Event(ctx, "retry", attribute.Int("toolrunner.iteration", iteration), attribute.Int("toolrunner.attempt", attempt),
 		attribute.Int("http.response.status_code", status))
 }
 
 // traceTakeover adds an event about a takeover, unless that failed.
 func (r *Runner) traceTakeover(err *error) {
 	if *err == nil {
-		r.trace.Event("takeover")
+		r.trace.Event(context.Background(), "takeover")
 	}
 }
 
 // traceCall adds an event about a call that no span of its own tells of.
-func (r *Runner) traceCall(event string, call *machine.Call, attributes ...attribute.KeyValue) {
+func (r *Runner) traceCall(ctx context.Context, event string, call *machine.Call, attributes ...attribute.KeyValue) {
 	if !r.trace.IsTraced() {
 		return
 	}
 	use := call.Use()
-	r.trace.Event(event, append(attributes, attribute.String("gen_ai.tool.name", use.Name), attribute.String("gen_ai.tool.call.id", use.ID))...)
+	r.trace.Event(ctx, event, append(attributes, attribute.String("gen_ai.tool.name", use.Name), attribute.String("gen_ai.tool.call.id", use.ID))...)
 }

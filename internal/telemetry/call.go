@@ -65,15 +65,16 @@ func (c *Call) startSpan(ctx context.Context, start CallStart) context.Context {
 		ctx  context.Context //nolint:containedctx // on its way out of the guard
 		span trace.Span
 	}
-	s, ok := guarded(&r.guard, func() started {
-		switch parent := trace.SpanContextFromContext(ctx); {
+	s, ok := guarded(ctx, &r.guard, func() started {
+		parent, under := trace.SpanContextFromContext(ctx), ctx
+		switch {
 		case !parent.IsValid():
-			ctx = trace.ContextWithSpan(ctx, r.span)
+			under = trace.ContextWithSpan(ctx, r.span)
 		case parent.SpanID() != r.identity.SpanID():
 			options = append(options, trace.WithLinks(trace.Link{SpanContext: r.identity}))
 		}
-		ctx, span := r.tracer.Start(ctx, operationTool+" "+start.Name, options...)
-		return started{ctx, span}
+		under, span := r.tracer.Start(under, operationTool+" "+start.Name, options...)
+		return started{under, span}
 	})
 	if ok {
 		ctx, c.span = s.ctx, s.span
@@ -94,16 +95,16 @@ type CallEnd struct {
 }
 
 // End ends the span of the call.
-func (c *Call) End(end CallEnd) {
+func (c *Call) End(ctx context.Context, end CallEnd) {
 	if c == nil {
 		return
 	}
 	now := time.Now()
-	c.run.meters.call(&c.run.guard, now.Sub(c.began), c.name, end)
+	c.run.meters.call(ctx, &c.run.guard, now.Sub(c.began), c.name, end)
 	if c.span == nil {
 		return
 	}
-	c.run.do(func() {
+	c.run.do(ctx, func() {
 		defer c.span.End(trace.WithTimestamp(now)) // whatever else panics
 		var attributes []attribute.KeyValue
 		if c.span.IsRecording() && wantsContent() {

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -46,16 +47,16 @@ func powers(first, factor float64, n int) []float64 {
 }
 
 // run records a run.
-func (m *meters) run(g *guard, took time.Duration, model, failure string) {
+func (m *meters) run(ctx context.Context, g *guard, took time.Duration, model, failure string) {
 	if m == nil {
 		return
 	}
 	attributes := failed([]attribute.KeyValue{keyRequestModel.String(model)}, failure)
-	g.do(func() { m.agent.Record(context.Background(), took.Seconds(), metric.WithAttributes(attributes...)) })
+	g.do(ctx, func() { m.agent.Record(ctx, took.Seconds(), metric.WithAttributes(attributes...)) })
 }
 
 // call records a call.
-func (m *meters) call(g *guard, took time.Duration, name string, end CallEnd) {
+func (m *meters) call(ctx context.Context, g *guard, took time.Duration, name string, end CallEnd) {
 	if m == nil {
 		return
 	}
@@ -64,7 +65,7 @@ func (m *meters) call(g *guard, took time.Duration, name string, end CallEnd) {
 		failure = "canceled"
 	}
 	attributes := failed([]attribute.KeyValue{keyTool.String(name), keyToolType.String("function")}, failure)
-	g.do(func() { m.tool.Record(context.Background(), took.Seconds(), metric.WithAttributes(attributes...)) })
+	g.do(ctx, func() { m.tool.Record(ctx, took.Seconds(), metric.WithAttributes(attributes...)) })
 }
 
 // RequestEnd is how a request ended.
@@ -78,7 +79,7 @@ type RequestEnd struct {
 }
 
 // RequestEnded records a request, with all its attempts.
-func (r *Run) RequestEnded(end RequestEnd) {
+func (r *Run) RequestEnded(ctx context.Context, end RequestEnd) {
 	if r == nil || r.meters == nil {
 		return
 	}
@@ -88,9 +89,8 @@ func (r *Run) RequestEnded(end RequestEnd) {
 	if end.ResponseModel != "" {
 		attributes = append(attributes, keyResponseModel.String(end.ResponseModel))
 	}
-	attributes = attributes[:len(attributes):len(attributes)]
-	r.do(func() {
-		ctx := context.Background()
+	attributes = slices.Clip(attributes)
+	r.do(ctx, func() {
 		r.meters.request.Record(ctx, end.Took.Seconds(), metric.WithAttributes(failed(attributes, end.Error)...))
 		if end.Error == "" {
 			r.meters.tokens.Record(ctx, end.InputTokens, metric.WithAttributes(append(attributes, keyTokenType.String("input"))...))

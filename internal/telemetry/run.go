@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"net/http"
 	"sync"
 	"time"
 
@@ -83,7 +84,7 @@ func (p Providers) Begin(ctx context.Context, start RunStart) *Run {
 	}
 	r := &Run{conversation: start.Conversation, model: start.Model, began: time.Now()}
 	if p.Meter != nil {
-		r.meters, _ = guarded(&r.guard, func() *meters { return newMeters(p.Meter) })
+		r.meters, _ = guarded(ctx, &r.guard, func() *meters { return newMeters(p.Meter) })
 	}
 	if p.Tracer != nil {
 		r.beginSpan(ctx, p.Tracer, start)
@@ -112,7 +113,7 @@ func (r *Run) beginSpan(ctx context.Context, provider trace.TracerProvider, star
 		identity    trace.SpanContext
 		isRecording bool
 	}
-	s, ok := guarded(&r.guard, func() started {
+	s, ok := guarded(ctx, &r.guard, func() started {
 		tracer := provider.Tracer(scope)
 		_, span := tracer.Start(ctx, operationAgent, options...)
 		return started{tracer, span, span.SpanContext(), span.IsRecording()}
@@ -141,20 +142,20 @@ func (r *Run) Context(ctx context.Context) context.Context {
 func (r *Run) IsTraced() bool { return r != nil && r.isRecording }
 
 // Event adds an event to the span of the run.
-func (r *Run) Event(name string, attributes ...attribute.KeyValue) {
+func (r *Run) Event(ctx context.Context, name string, attributes ...attribute.KeyValue) {
 	if r.IsTraced() {
-		r.do(func() { r.span.AddEvent("toolrunner."+name, trace.WithAttributes(attributes...)) })
+		r.do(ctx, func() { r.span.AddEvent("toolrunner."+name, trace.WithAttributes(attributes...)) })
 	}
 }
 
-// Request gives the span of a request, if that is the current one of ctx, what leads from
-// it to the run's records.
-func (r *Run) Request(ctx context.Context, iteration int, kind string) {
+// Request gives the span of a request, if its context has one, what leads from it to the
+// run's records.
+func (r *Run) Request(sent *http.Request, iteration int, kind string) {
 	if !r.IsTraced() {
 		return
 	}
-	r.do(func() {
-		if span := trace.SpanFromContext(ctx); span.SpanContext().SpanID() != r.identity.SpanID() {
+	r.do(sent.Context(), func() { //nolint:contextcheck // the request has it
+		if span := trace.SpanFromContext(sent.Context()); span.SpanContext().SpanID() != r.identity.SpanID() {
 			span.SetAttributes(keyIteration.Int(iteration), keyRequestKind.String(kind))
 		}
 	})
@@ -173,12 +174,12 @@ type RunEnd struct {
 }
 
 // End ends the run. Only the first call counts.
-func (r *Run) End(end RunEnd) {
+func (r *Run) End(ctx context.Context, end RunEnd) {
 	if r == nil || !r.endOnce() {
 		return
 	}
 	now := time.Now()
-	r.meters.run(&r.guard, now.Sub(r.began), r.model, end.Error)
+	r.meters.run(ctx, &r.guard, now.Sub(r.began), r.model, end.Error)
 	if r.span == nil {
 		return
 	}
@@ -190,7 +191,7 @@ func (r *Run) End(end RunEnd) {
 	if end.StopReason != "" {
 		attributes = append(attributes, keyFinishReasons.StringSlice([]string{end.StopReason}))
 	}
-	r.do(func() {
+	r.do(ctx, func() {
 		defer r.span.End(trace.WithTimestamp(now)) // whatever else panics
 		r.span.SetAttributes(attributes...)
 		switch {

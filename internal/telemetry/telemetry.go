@@ -83,8 +83,8 @@ func isIdle(provider any) bool {
 type guard struct{ blocked atomic.Bool }
 
 // do calls f, which has no effect on the run.
-func (g *guard) do(f func()) {
-	_, _ = guarded(g, func() struct{} {
+func (g *guard) do(ctx context.Context, f func()) {
+	_, _ = guarded(ctx, g, func() struct{} {
 		f()
 		return struct{}{}
 	})
@@ -92,11 +92,11 @@ func (g *guard) do(f func()) {
 
 // guarded calls f and returns its value. It reports false if there is none, because f
 // has panicked or takes too long, or something before it did.
-func guarded[T any](g *guard, f func() T) (value T, ok bool) {
+func guarded[T any](ctx context.Context, g *guard, f func() T) (value T, ok bool) {
 	if g.blocked.Load() {
 		return value, false
 	}
-	value, err := dispatch.Within(context.Background(), Patience, func(context.Context) (value T, err error) {
+	value, err := dispatch.Within(context.WithoutCancel(ctx), Patience, func(context.Context) (value T, err error) {
 		defer func() {
 			if v := recover(); v != nil {
 				err = fmt.Errorf("toolrunner: recording telemetry panicked: %v", v)

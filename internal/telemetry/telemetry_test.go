@@ -25,12 +25,12 @@ func TestNobodyLooking(t *testing.T) {
 			allocs := testing.AllocsPerRun(100, func() {
 				run := p.Begin(ctx, RunStart{Model: "m"})
 				_ = run.Context(ctx)
-				run.Event("x")
-				run.Request(ctx, 1, "turn")
-				run.RequestEnded(RequestEnd{})
+				run.Event(ctx, "x")
+				run.Request(nil, 1, "turn")
+				run.RequestEnded(ctx, RequestEnd{})
 				_, call := run.StartCall(ctx, CallStart{})
-				call.End(CallEnd{})
-				run.End(RunEnd{})
+				call.End(ctx, CallEnd{})
+				run.End(ctx, RunEnd{})
 			})
 			if allocs > 0 {
 				t.Errorf("a run allocates %v times", allocs)

@@ -76,7 +76,7 @@ func TestTelemetryEndsNoRun(t *testing.T) {
 	for _, where := range []string{"Tracer", "Start invoke_agent", "Start execute_tool tool", "IsRecording", "End", "AddEvent", "Meter"} {
 		for name, act := range map[string]func(){
 			"panics": func() { panic(where) },
-			"blocks": func() { time.Sleep(10 * time.Minute) }, //nolint:forbidigo // of synctest
+			"blocks": func() { time.Sleep(10 * time.Minute) },
 			"exits":  runtime.Goexit,
 		} {
 			t.Run(where+" "+name, func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestTelemetryEndsNoRun(t *testing.T) {
 						t.Errorf("the run took %v", took)
 					}
 					c.WantOutcome(t, toolrunner.OutcomeCompleted)
-					time.Sleep(time.Hour) //nolint:forbidigo // of synctest: what blocked ends before the bubble does
+					time.Sleep(time.Hour)
 				})
 			})
 		}

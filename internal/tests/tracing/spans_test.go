@@ -3,6 +3,7 @@ package tracing_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,11 +22,11 @@ import (
 func TestARunIsOneTrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := runtest.Raw("slow", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
-			time.Sleep(time.Second) //nolint:forbidigo // of synctest
+			time.Sleep(time.Second)
 			return toolrunner.TextResult("done"), nil
 		})
 		broken := runtest.Raw("broken", func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
-			time.Sleep(2 * time.Second) //nolint:forbidigo // of synctest
+			time.Sleep(2 * time.Second)
 			return nil, runtest.ErrBroken
 		})
 		params := toolrunner.Params{MaxConcurrency: 1}
@@ -247,7 +248,7 @@ func TestEventsOfARun(t *testing.T) {
 		}
 		typed := toolrunner.NewTool("typed", "", func(context.Context, in) (string, error) { return "ok", nil })
 		params := toolrunner.Params{Approve: func(context.Context, *toolrunner.Call) (toolrunner.Decision, error) {
-			time.Sleep(3 * time.Second) //nolint:forbidigo // of synctest
+			time.Sleep(3 * time.Second)
 			return toolrunner.Deny("no"), nil
 		}, RequestOptions: []option.RequestOption{option.WithMaxRetries(1)}}
 		w := watch(t, params, runtest.Tools(typed),
@@ -277,4 +278,22 @@ func TestEventsOfARun(t *testing.T) {
 			t.Errorf("events (-want +got):\n%s", diff)
 		}
 	})
+}
+
+// Records and spans share ids: the conversation, the trace and the call lead from one to
+// the other.
+func TestRecordsLeadToSpans(t *testing.T) {
+	tape := &runtest.RecordTape{}
+	params := toolrunner.Params{Logger: slog.New(tape)}
+	w := watch(t, params, runtest.Tools(runtest.Says("tool", "ok")), toolrunnertest.Message(toolrunnertest.Call("a", "tool", `{}`)), toolrunnertest.Text("so"))
+	w.Run(t)
+	run := w.span(t, "invoke_agent").SpanContext
+	if len(tape.Records) < 5 {
+		t.Fatalf("there are %d records", len(tape.Records))
+	}
+	for _, r := range tape.Records {
+		if r.Attrs["trace_id"].String() != run.TraceID().String() || r.Attrs["span_id"].String() != run.SpanID().String() || r.Attrs["conversation_id"].String() != "c-1" {
+			t.Errorf("the record %q has %v", r.Text, r.Attrs)
+		}
+	}
 }
