@@ -141,9 +141,10 @@ func (r *Runner) prepare(ctx context.Context, s machine.Step, turn *Turn, stream
 	}
 	r.log.hide(ctx, req)
 	fresh := in.Messages[min(r.logged, len(in.Messages)):]
+	traced := r.traceResponses(ctx, req)
 	req.OnBegin = func(sent *http.Request) {
 		r.log.request(ctx, turn.iteration, req, streaming, fresh)
-		r.trace.Request(sent, turn.iteration, requestName(s.Kind))
+		traced(sent, turn.iteration, s.Kind)
 	}
 	r.logged = sent
 	return req, nil

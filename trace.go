@@ -17,6 +17,7 @@ import (
 	"github.com/toolrunner/toolrunner/internal/dispatch"
 	"github.com/toolrunner/toolrunner/internal/history"
 	"github.com/toolrunner/toolrunner/internal/machine"
+	"github.com/toolrunner/toolrunner/internal/request"
 	"github.com/toolrunner/toolrunner/internal/telemetry"
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
@@ -191,6 +192,19 @@ func errorType(err error) string {
 		return "connection_error"
 	}
 	return "client_error"
+}
+
+// traceResponses has the span of a request learn from its responses. What it returns is to be
+// called when the request goes out.
+func (r *Runner) traceResponses(ctx context.Context, req *request.Request) func(*http.Request, int, machine.StepKind) {
+	if !r.trace.IsTraced() {
+		return func(*http.Request, int, machine.StepKind) {}
+	}
+	var traced *telemetry.Request
+	req.OnResponse = func(response *http.Response) { traced.Observe(ctx, response) }
+	return func(sent *http.Request, iteration int, kind machine.StepKind) {
+		traced = r.trace.Request(sent, iteration, requestName(kind))
+	}
 }
 
 // requestName says in a span what a request asks for.

@@ -37,6 +37,9 @@ func (r *Request) Option() option.RequestOption {
 		if r.OnHeader != nil && r.response != nil && r.response.Request != nil { // what signs comes after us
 			r.OnHeader(r.response.Request.Header)
 		}
+		if r.OnResponse != nil && r.response != nil {
+			r.OnResponse(r.response)
+		}
 		return r.response, err
 	})
 }

@@ -2,7 +2,6 @@ package telemetry
 
 import (
 	"context"
-	"net/http"
 	"sync"
 	"time"
 
@@ -41,6 +40,15 @@ const (
 	keyEager          = attribute.Key("toolrunner.call.eager")
 	keyInterrupted    = attribute.Key("toolrunner.call.interrupted")
 	keyRequestKind    = attribute.Key("toolrunner.request.kind")
+	keyResponseID     = attribute.Key("gen_ai.response.id")
+	keyCacheRead      = attribute.Key("gen_ai.usage.cache_read.input_tokens")
+	keyCacheWrite     = attribute.Key("gen_ai.usage.cache_write.input_tokens")
+	keyWritten5m      = attribute.Key("anthropic.usage.cache_creation.ephemeral_5m_input_tokens")
+	keyWritten1h      = attribute.Key("anthropic.usage.cache_creation.ephemeral_1h_input_tokens")
+	keyFirstChunk     = attribute.Key("gen_ai.response.time_to_first_chunk")
+	keyThinking       = attribute.Key("gen_ai.usage.reasoning.output_tokens")
+	keyStopReason     = attribute.Key("anthropic.message.stop_reason")
+	keyServiceTier    = attribute.Key("anthropic.response.service_tier")
 	providerAnthropic = "anthropic"
 	operationAgent    = "invoke_agent"
 	operationTool     = "execute_tool"
@@ -146,19 +154,6 @@ func (r *Run) Event(ctx context.Context, name string, attributes ...attribute.Ke
 	if r.IsTraced() {
 		r.do(ctx, func() { r.span.AddEvent("toolrunner."+name, trace.WithAttributes(attributes...)) })
 	}
-}
-
-// Request gives the span of a request, if its context has one, what leads from it to the
-// run's records.
-func (r *Run) Request(sent *http.Request, iteration int, kind string) {
-	if !r.IsTraced() {
-		return
-	}
-	r.do(sent.Context(), func() { //nolint:contextcheck // the request has it
-		if span := trace.SpanFromContext(sent.Context()); span.SpanContext().SpanID() != r.identity.SpanID() {
-			span.SetAttributes(keyIteration.Int(iteration), keyRequestKind.String(kind))
-		}
-	})
 }
 
 // RunEnd is how a run ended.
