@@ -131,6 +131,9 @@ func (r *Runner) prepare(ctx context.Context, s machine.Step, turn *Turn, stream
 	if err != nil {
 		return nil, err
 	}
+	r.mu.Lock()
+	r.machine.SetOthers(req.Given())
+	r.mu.Unlock()
 	turn.request, turn.forced = req, r.Params.forced()
 	if dropped > 0 {
 		r.log.dropped(ctx, dropped)

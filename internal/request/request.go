@@ -56,6 +56,7 @@ type Request struct {
 	// OnHeader, if not nil, is called with the headers of each attempt.
 	OnHeader func(http.Header)
 
+	given    []string  // names of Params.Tools
 	rest     wire.Body // what follows Params, up to the end of the object
 	messages int
 	attempts int
@@ -91,6 +92,9 @@ func New(in Input) (*Request, error) {
 	}
 	return r, r.appendMessages(in.Messages)
 }
+
+// Given returns the names of Params.Tools.
+func (r *Request) Given() []string { return r.given }
 
 // Messages returns the number of messages in the body.
 func (r *Request) Messages() int { return r.messages }

@@ -55,7 +55,9 @@ func (r *Request) appendTools(given []anthropic.BetaToolUnionParam, own definiti
 		if names[name] {
 			return fmt.Errorf("Params.Tools[%d]: the name %q is taken by an earlier tool; names must be unique", i, name)
 		}
-		names[name] = name != ""
+		if names[name] = name != ""; name != "" {
+			r.given = append(r.given, name)
+		}
 		if i > 0 {
 			r.rest.Append(comma)
 		}
@@ -70,6 +72,19 @@ func (r *Request) appendTools(given []anthropic.BetaToolUnionParam, own definiti
 	r.rest.AppendList(own)
 	r.rest.Append([]byte("]"))
 	return nil
+}
+
+// NamesOf returns the names of definitions. What cannot be encoded has none.
+func NamesOf(tools []anthropic.BetaToolUnionParam) []string {
+	var names []string
+	for _, tool := range tools {
+		if definition, err := EncodeTool(tool); err == nil {
+			if name := wire.StringMember(definition, "name"); name != "" {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
 
 // definitions are tools as a body has them.
