@@ -123,6 +123,7 @@ func Retry(attempts int, wait time.Duration) Middleware {
 					return nil, context.Cause(ctx)
 				}
 				pause *= 2
+				ctx = context.WithValue(ctx, attemptKey{}, &innerKeys{}) // its own calls have the same keys again
 			}
 		}
 	}

@@ -188,34 +188,6 @@ func (t *Tool) Description() string { return t.Definition.Description.Value }
 // InputSchema returns the input schema of the definition.
 func (t *Tool) InputSchema() anthropic.BetaToolInputSchemaParam { return t.Definition.InputSchema }
 
-// Execute answers one call with input, so that the tool works with any runner
-// that takes an [anthropic.BetaTool], and handlers of other tools may call it. A
-// failed result becomes an error.
-func (t *Tool) Execute(ctx context.Context, input json.RawMessage) ([]anthropic.BetaToolResultBlockParamContentUnion, error) {
-	var read *schema.Document
-	if t.schema != nil {
-		var err error
-		if read, err = t.schema.Read(input); err != nil {
-			return nil, err
-		}
-	}
-	call := &Call{}
-	if outer, ok := CallFrom(ctx); ok { // it may be that of a tool which calls this one
-		*call = *outer
-	}
-	call.Name, call.Input, call.read = t.Name(), input, read
-	result, err := t.Handler(ctx, call)
-	switch {
-	case err != nil:
-		return nil, err
-	case result == nil:
-		return nil, nil
-	case result.IsError:
-		return nil, resultError(result)
-	}
-	return result.Content, nil
-}
-
 // encoded returns the definition as it is sent, and the schema that goes with it.
 func (t *Tool) encoded() ([]byte, *schema.Input, error) {
 	s := t.sent
