@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -22,7 +23,7 @@ func newRedactor(h slog.Handler) *redactor { return &redactor{h, &redact.Set{}} 
 
 // Handle passes on the record without the secrets in its text.
 func (h *redactor) Handle(ctx context.Context, record slog.Record) error {
-	clean := slog.NewRecord(record.Time, record.Level, record.Message, record.PC)
+	clean := slog.NewRecord(record.Time, record.Level, h.known.Hide(record.Message), record.PC)
 	record.Attrs(func(a slog.Attr) bool {
 		clean.AddAttrs(h.hide(a))
 		return true
@@ -30,10 +31,28 @@ func (h *redactor) Handle(ctx context.Context, record slog.Record) error {
 	return h.Handler.Handle(ctx, clean)
 }
 
-// hide returns an attribute without the secrets in its text.
+// hide returns an attribute without the secrets in its text, which it may be by its name.
 func (h *redactor) hide(a slog.Attr) slog.Attr {
-	if a.Value.Kind() == slog.KindString {
-		a.Value = slog.StringValue(h.known.Hide(a.Value.String()))
+	a.Value = a.Value.Resolve()
+	switch a.Value.Kind() {
+	case slog.KindGroup:
+		group := slices.Clone(a.Value.Group())
+		for i := range group {
+			group[i] = h.hide(group[i])
+		}
+		a.Value = slog.GroupValue(group...)
+	case slog.KindString:
+		text := a.Value.String()
+		if redact.IsName(a.Key) && text != "" {
+			text = redact.Mark
+		}
+		a.Value = slog.StringValue(h.known.Hide(text))
+	case slog.KindAny:
+		if text := fmt.Sprintf("%+v", a.Value.Any()); redact.IsName(a.Key) {
+			a.Value = slog.StringValue(redact.Mark)
+		} else if clean := h.known.Hide(text); clean != text {
+			a.Value = slog.StringValue(clean)
+		}
 	}
 	return a
 }
