@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
+	"github.com/anthropics/anthropic-sdk-go/v2/packages/param"
 
 	"github.com/toolrunner/toolrunner/internal/dispatch"
 )
@@ -182,18 +183,21 @@ func (c *cutter) content(blocks []anthropic.BetaToolResultBlockParamContentUnion
 			if text.Text = c.text(text.Text); text.Text != "" {
 				kept = append(kept, anthropic.BetaToolResultBlockParamContentUnion{OfText: &text})
 			}
-		case block.OfDocument != nil && block.OfDocument.Source.OfText != nil:
-			document, source := *block.OfDocument, *block.OfDocument.Source.OfText
-			document.Source.OfText = &source
-			if document.Title.Valid() {
-				document.Title.Value = c.text(document.Title.Value)
+		case block.OfDocument != nil && block.OfDocument.Source.OfContent == nil:
+			document := *block.OfDocument
+			for _, about := range []*param.Opt[string]{&document.Title, &document.Context} {
+				if about.Valid() {
+					about.Value = c.text(about.Value)
+				}
 			}
-			if document.Context.Valid() {
-				document.Context.Value = c.text(document.Context.Value)
+			if document.Source.OfText != nil {
+				source := *document.Source.OfText
+				document.Source.OfText = &source
+				if source.Data = c.text(source.Data); source.Data == "" {
+					continue
+				}
 			}
-			if source.Data = c.text(source.Data); source.Data != "" {
-				kept = append(kept, anthropic.BetaToolResultBlockParamContentUnion{OfDocument: &document})
-			}
+			kept = append(kept, anthropic.BetaToolResultBlockParamContentUnion{OfDocument: &document})
 		case c.whole(block):
 			kept = append(kept, block)
 		}
@@ -223,16 +227,16 @@ func (c *cutter) whole(block anthropic.BetaToolResultBlockParamContentUnion) boo
 		return true // encoding the result fails, and says so
 	}
 	var is struct {
-		Type   string
-		Source json.RawMessage
+		Type, Title, Context string
+		Source               json.RawMessage
 	}
 	var source struct{ Type string }
 	_ = json.Unmarshal(raw, &is)
 	_ = json.Unmarshal(is.Source, &source)
-	if is.Type == "image" || is.Type == "document" && source.Type != "text" && source.Type != "content" {
-		return true
-	}
 	size := utf8.RuneCount(raw)
+	if is.Type == "image" || is.Type == "document" && source.Type != "text" && source.Type != "content" {
+		size = utf8.RuneCountInString(is.Title) + utf8.RuneCountInString(is.Context)
+	}
 	if size > c.room {
 		c.left += size
 		c.room = 0
