@@ -147,6 +147,20 @@ func JSONResult(v any) (*Result, error) {
 	return TextResult(strings.TrimSuffix(text.String(), "\n")), nil
 }
 
+// Param returns the result as the block that answers the call of an id, for a loop body
+// that answers by hand with [Runner.AppendMessages]. It is what the runner would send:
+// content that says nothing is left out, and a result that the API would refuse becomes a
+// failed one that says why. Err is not in it.
+func (r *Result) Param(callID string) anthropic.BetaContentBlockParamUnion {
+	block, _ := r.encode(history.Use{ID: callID})
+	sent := readResult(block)
+	p := anthropic.BetaToolResultBlockParam{ToolUseID: callID, Content: sent.Content, CacheControl: sent.CacheControl}
+	if sent.IsError {
+		p.IsError = anthropic.Bool(true)
+	}
+	return anthropic.BetaContentBlockParamUnion{OfToolResult: &p}
+}
+
 func textContent(text string) anthropic.BetaToolResultBlockParamContentUnion {
 	return anthropic.BetaToolResultBlockParamContentUnion{OfText: &anthropic.BetaTextBlockParam{Text: text}}
 }
