@@ -60,8 +60,10 @@ func ExampleHandler() {
 	)
 
 	stock := func(_ context.Context, call *toolrunner.Call) (*toolrunner.Result, error) {
-		var in struct{ Article string }
-		if err := json.Unmarshal(call.Input, &in); err != nil {
+		var in struct {
+			Article string `json:"article"`
+		}
+		if err := call.Decode(&in); err != nil {
 			return nil, err
 		}
 		if in.Article != "umbrella" {

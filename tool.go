@@ -115,7 +115,7 @@ func derivedTool[In, Out any](name, description string, run func(context.Context
 	unchecked := checked.Unchecked()
 	tool := newTypedTool(definition(name, description, input.Param()), run, func(call *Call, into any) error {
 		if call.unchecked {
-			return unchecked.Decode(call.Input, call.read, into)
+			return decodeDistinct(unchecked, call, into)
 		}
 		return checked.Decode(call.Input, call.read, into)
 	})
@@ -173,10 +173,25 @@ func decodeInto(call *Call, into any, decode func(*Call, any) error) error {
 	return nil
 }
 
+// decodeDistinct decodes input that was not checked. It returns an error for input with a
+// key that comes twice: an approver may have read another value of it than the tool would.
+func decodeDistinct(decoder *schema.Decoder, call *Call, into any) error {
+	read, err := schema.Distinct(call.Input)
+	if err != nil {
+		return err
+	}
+	return decoder.Decode(call.Input, read, into)
+}
+
 // decodeOpen decodes input whose keys somebody else's schema names.
 func decodeOpen[In any]() func(*Call, any) error {
 	decoder := schema.OpenDecoder(reflect.TypeFor[In]())
-	return func(call *Call, into any) error { return decoder.Decode(call.Input, call.read, into) }
+	return func(call *Call, into any) error {
+		if call.unchecked {
+			return decodeDistinct(decoder, call, into)
+		}
+		return decoder.Decode(call.Input, call.read, into)
+	}
 }
 
 // Name returns the name of the definition.
