@@ -64,8 +64,17 @@ func TestASecretInPartsIsBlottedOutOfEvents(t *testing.T) {
 	var out bytes.Buffer
 	s := script{&out, io.Discard, hidden}
 	for _, e := range []event{
-		textAdded{1, "a sec"}, textAdded{1, "ret-of-"}, textAdded{1, "the-test b"}, textAdded{1, " secre"}, blockEnded{},
-		thinkingAdded{1, "secret-of"}, thinkingAdded{1, "-the-test"}, textAdded{1, "s"}, textAdded{1, "o"}, textAdded{1, "s"}, turnStarted{2},
+		textAdded{1, "a sec"},
+		textAdded{1, "ret-of-"},
+		textAdded{1, "the-test b"},
+		textAdded{1, " secre"},
+		blockEnded{},
+		thinkingAdded{1, "secret-of"},
+		thinkingAdded{1, "-the-test"},
+		textAdded{1, "s"},
+		textAdded{1, "o"},
+		textAdded{1, "s"},
+		turnStarted{2},
 	} {
 		if err := s.print(e); err != nil {
 			t.Fatal(err)
