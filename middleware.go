@@ -112,7 +112,11 @@ func Retry(attempts int, wait time.Duration) Middleware {
 		return func(ctx context.Context, call *Call) (*Result, error) {
 			pause := wait
 			for attempt := 1; ; attempt++ {
-				result, err := next(ctx, call)
+				its := ctx
+				if attempt > 1 { // the calls that it makes have the same keys again
+					its = context.WithValue(ctx, attemptKey{}, &innerKeys{})
+				}
+				result, err := next(its, call)
 				if err == nil || !call.repeatable || attempt >= attempts || ctx.Err() != nil || !isTemporary(err) {
 					return result, err
 				}
@@ -124,7 +128,6 @@ func Retry(attempts int, wait time.Duration) Middleware {
 					return nil, context.Cause(ctx)
 				}
 				pause *= 2
-				ctx = context.WithValue(ctx, attemptKey{}, &innerKeys{}) // its own calls have the same keys again
 			}
 		}
 	}

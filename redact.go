@@ -43,25 +43,24 @@ func (h *redactor) Handle(ctx context.Context, record slog.Record) error {
 // hide returns an attribute without the secrets in its text, which it may be by its name.
 func (h *redactor) hide(a slog.Attr) slog.Attr {
 	a.Value = a.Value.Resolve()
-	switch a.Value.Kind() {
-	case slog.KindGroup:
+	kind := a.Value.Kind()
+	if kind == slog.KindGroup {
 		group := slices.Clone(a.Value.Group())
 		for i := range group {
 			group[i] = h.hide(group[i])
 		}
 		a.Value = slog.GroupValue(group...)
-	case slog.KindString:
-		text := a.Value.String()
-		if redact.IsName(a.Key) && text != "" {
-			text = redact.Mark
-		}
-		a.Value = slog.StringValue(h.known.Hide(text))
-	case slog.KindAny:
-		if text := fmt.Sprintf("%+v", a.Value.Any()); redact.IsName(a.Key) {
-			a.Value = slog.StringValue(redact.Mark)
-		} else if clean := h.known.Hide(text); clean != text {
-			a.Value = slog.StringValue(clean)
-		}
+	}
+	if kind != slog.KindString && kind != slog.KindAny {
+		return a
+	}
+	text := fmt.Sprintf("%+v", a.Value.Any())
+	clean := h.known.Hide(text)
+	if redact.IsName(a.Key) && text != "" {
+		clean = redact.Mark
+	}
+	if clean != text { // otherwise the handler shows the value in its own way
+		a.Value = slog.StringValue(clean)
 	}
 	return a
 }

@@ -19,24 +19,30 @@ func TestSecretsInAttributesAreHidden(t *testing.T) {
 		name string
 		log  func(*slog.Logger)
 	}{
-		{"by its name", func(l *slog.Logger) { l.Info("m", "db_password", plain, "ok", "stays") }},
-		{"in the message", func(l *slog.Logger) { l.Info("got "+looks, "ok", "stays") }},
+		{"by its name", func(l *slog.Logger) { l.Info("m", slog.String("db_password", plain), slog.String("ok", "stays")) }},
+		{"in the message", func(l *slog.Logger) { l.Info("got "+looks, slog.String("ok", "stays")) }},
 		{"in a group", func(l *slog.Logger) {
-			l.Info("m", slog.Group("db", "password", plain, slog.Group("in", "text", looks)), "ok", "stays")
+			l.Info("m", slog.Group("db", slog.String("password", plain), slog.Group("in", slog.String("text", looks))), slog.String("ok", "stays"))
 		}},
 		{"in an error", func(l *slog.Logger) {
-			l.Info("m", "err", fmt.Errorf("a: %w", errors.New("password="+plain+" "+looks)), "ok", "stays")
+			l.Info("m", slog.Any("err", fmt.Errorf("a: %w", errors.New("password="+plain+" "+looks))), slog.String("ok", "stays"))
 		}},
-		{"in a list", func(l *slog.Logger) { l.Info("m", "all", []string{"a", looks}, "ok", "stays") }},
-		{"in a struct", func(l *slog.Logger) { l.Info("m", "all", settings{plain, looks}, "ok", "stays") }},
-		{"in a value of its own", func(l *slog.Logger) { l.Info("m", "v", valuer{looks}, "ok", "stays") }},
-		{"by the name of any value", func(l *slog.Logger) { l.Info("m", "token", []byte(plain), "ok", "stays") }},
-		{"With", func(l *slog.Logger) { l.With("secret", plain, "text", looks).Info("m", "ok", "stays") }},
-		{"after With", func(l *slog.Logger) { l.With("a", 1).Info("m", "text", looks, "token", plain, "ok", "stays") }},
-		{"after WithGroup", func(l *slog.Logger) { l.WithGroup("g").Info("m", "text", looks, "token", plain, "ok", "stays") }},
+		{"in a list", func(l *slog.Logger) { l.Info("m", slog.Any("all", []string{"a", looks}), slog.String("ok", "stays")) }},
+		{"in a struct", func(l *slog.Logger) { l.Info("m", slog.Any("all", settings{plain, looks}), slog.String("ok", "stays")) }},
+		{"in a value of its own", func(l *slog.Logger) { l.Info("m", slog.Any("v", valuer{looks}), slog.String("ok", "stays")) }},
+		{"by the name of any value", func(l *slog.Logger) { l.Info("m", slog.Any("token", []byte(plain)), slog.String("ok", "stays")) }},
+		{"With", func(l *slog.Logger) {
+			l.With(slog.String("secret", plain), slog.String("text", looks)).Info("m", slog.String("ok", "stays"))
+		}},
+		{"after With", func(l *slog.Logger) {
+			l.With(slog.Int("a", 1)).Info("m", slog.String("text", looks), slog.String("token", plain), slog.String("ok", "stays"))
+		}},
+		{"after WithGroup", func(l *slog.Logger) {
+			l.WithGroup("g").Info("m", slog.String("text", looks), slog.String("token", plain), slog.String("ok", "stays"))
+		}},
 		{"of a request", func(l *slog.Logger) {
 			l.Handler().(*redactor).known.Add("the-key-of-requests")
-			l.With("a", "the-key-of-requests").WithGroup("g").Info("the-key-of-requests", "b", "the-key-of-requests", "ok", "stays")
+			l.With(slog.String("a", "the-key-of-requests")).WithGroup("g").Info("the-key-of-requests", slog.String("b", "the-key-of-requests"), slog.String("ok", "stays"))
 		}},
 	}
 	for _, test := range tests {

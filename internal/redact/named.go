@@ -86,12 +86,12 @@ func quoteEnd(text string, i, slashes int) int {
 func listEnd(text string, i int) int {
 	run := 0
 	for i < len(text) && text[i] != ']' {
-		switch c := text[i]; {
-		case c == '\\':
+		switch text[i] {
+		case '\\':
 			run++
 			i++
 			continue
-		case c == '"':
+		case '"':
 			i = quoteEnd(text, i+1, run) + run
 		}
 		run = 0

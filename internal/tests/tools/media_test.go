@@ -102,8 +102,8 @@ func TestMediaThatTheAPIRefusesAreRefusedInMessages(t *testing.T) {
 	c := runtest.StartUnchecked(t, toolrunner.Params{}, runtest.Tools(runtest.Says("f", "ran")), toolrunnertest.Text("done"))
 	want := func(name string, err error) {
 		t.Helper()
-		refused, ok := errors.AsType[*toolrunner.HistoryError](err)
-		if !ok || refused.Index != 0 || !strings.Contains(refused.Reason, "8000 pixels a side") {
+		var refused *toolrunner.HistoryError
+		if !errors.As(err, &refused) || refused.Index != 0 || !strings.Contains(refused.Reason, "8000 pixels a side") {
 			t.Errorf("%s error = %v, want a HistoryError about message 0 and its limit", name, err)
 		}
 	}

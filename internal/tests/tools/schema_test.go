@@ -71,13 +71,13 @@ func TestForeignSchemasAreMendedOrRefused(t *testing.T) {
 		keyword := mutation[1 : strings.IndexByte(mutation[1:], '"')+1]
 		schemas := []string{around[0](mutation), around[1+r.IntN(2)](mutation), around[0](mutation + "," + mutations[r.IntN(10)])}
 		for i, schema := range schemas {
-			for way, make := range ways {
-				tool, err := make(schema)
+			for way, tool := range ways {
+				made, err := tool(schema)
 				c := runtest.New(t)
 				c.Server.Otherwise(toolrunnertest.Text("done"))
 				if err == nil {
 					var runner *toolrunner.Runner
-					if runner, err = toolrunner.New(&c.Client.Beta.Messages, []anthropic.BetaTool{tool}, runtest.Asking("hi")); err == nil {
+					if runner, err = toolrunner.New(&c.Client.Beta.Messages, []anthropic.BetaTool{made}, runtest.Asking("hi")); err == nil {
 						_, err = runner.RunToCompletion(t.Context())
 					}
 				}
