@@ -112,7 +112,7 @@ func endedBy(rule history.Rule, h *history.History) history.Rule {
 func ruleOf(r *history.Reply) history.Rule {
 	rule := ruleFor(r.StopReason)
 	rule.Code = r.Message.FromCode && len(r.Message.Calls) > 0
-	if rule.After == history.RunCalls && len(r.Message.Calls) > 0 {
+	if rule.After != history.EndRun && len(r.Message.Calls) > 0 {
 		rule.Code = rule.Code || r.Message.Hanging
 	}
 	return rule

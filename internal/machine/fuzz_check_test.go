@@ -57,8 +57,8 @@ func (d *drive) checkContinuation(messages []anthropic.BetaMessageParam) error {
 	if err != nil {
 		return fmt.Errorf("the history cannot be continued: %w\n%s", err, encodeAll(messages))
 	}
-	if d.m.held() && len(d.m.Open()) > 0 || len(drafts) == 0 {
-		return nil // that the turn was paused cannot be seen from outside
+	if len(drafts) == 0 {
+		return nil
 	}
 	s := next(m, StepLimits{})
 	if s.Kind == Run {

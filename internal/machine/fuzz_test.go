@@ -316,9 +316,6 @@ func checkRequest(m *Machine) error {
 		toolrunnertest.RuleTrailingWhitespace, // the request trims it
 		toolrunnertest.RuleThinkingFinal,      // a reply is kept as the API made it
 	}
-	if m.s.rule.After == history.ResumeRun && m.s.history.Last().Role == history.RoleAssistant {
-		allowed = append(allowed, toolrunnertest.RuleToolResultMissing) // a paused reply goes back as it is (E8)
-	}
 	if breaches := breachesBeside(toolrunnertest.CheckRequest(withoutAbandoned(body)), allowed...); len(breaches) > 0 {
 		return fmt.Errorf("the request is invalid: %v\n%s", breaches, body)
 	}

@@ -150,7 +150,14 @@ func (m *Machine) Next(l StepLimits) Step {
 
 // unsettled reports whether Settle has something to do.
 func (m *Machine) unsettled() bool {
-	return !m.held() && (m.answering() || m.codeWaits() || m.flushable()) || m.s.needsReply && m.s.standing == finalized
+	return !m.held() && (m.answering() || m.pausedWithCalls() || m.codeWaits() || m.flushable()) || m.s.needsReply && m.s.standing == finalized
+}
+
+// pausedWithCalls reports whether the last reply was paused and holds calls. They are not
+// run, and are answered all the same before the turn goes on: the API takes no call
+// without a result.
+func (m *Machine) pausedWithCalls() bool {
+	return m.s.rule.After == history.ResumeRun && len(m.s.open) > 0
 }
 
 // codeWaits reports whether a follow-up waits for code at the server that waits for
@@ -175,7 +182,7 @@ func (m *Machine) Settle(countFailed bool, now time.Time) {
 				s.needsReply = true
 				s.close()
 			}
-			if m.codeWaits() {
+			if m.codeWaits() || m.pausedWithCalls() {
 				s.needsReply = true
 				s.close()
 			}
@@ -299,10 +306,10 @@ func (m *Machine) DropBreakpoints(n int) int {
 }
 
 // held reports whether nothing but its continuation may follow the last reply: it
-// was paused in the middle of a server tool's work.
+// was paused in the middle of a server tool's work, and has no calls.
 func (m *Machine) held() bool {
 	last := m.s.history.LastReply()
-	return m.s.rule.After == history.ResumeRun && last != nil && last.Hanging
+	return m.s.rule.After == history.ResumeRun && len(m.s.open) == 0 && last != nil && last.Hanging
 }
 
 // answering reports whether calls of the open turn are answered by running them.
@@ -379,7 +386,7 @@ func (m *Machine) begun() bool {
 		switch {
 		case call.state > waiting && (m.calling || !call.eager), call.state == suspended, call.decision.Kind == AllowInput:
 			return true
-		case call.state == unrun && m.s.rule.After != history.ResumeRun:
+		case call.state == unrun:
 			return true
 		}
 	}
