@@ -22,6 +22,7 @@ const (
 	TypeToolRemoval  = "tool_removal"
 	TypeCompaction   = "compaction"
 
+	typeImage    = "image"
 	typeThinking = "thinking"
 )
 
@@ -81,11 +82,25 @@ func (b *Block) IsEmptyError() bool {
 	empty := true
 	_ = wire.Members(b.Raw, func(key, value []byte) error {
 		if string(key) == "content" {
-			empty = string(value) == `""` || string(value) == "[]" || string(value) == "null"
+			empty = saysNothing(value)
 		}
 		return nil
 	})
 	return empty && IsFailed(b.Raw)
+}
+
+// saysNothing reports whether the content of a result is empty, or of empty texts alone.
+func saysNothing(content []byte) bool {
+	if len(content) == 0 || content[0] != '[' {
+		return string(content) == `""` || string(content) == "null"
+	}
+	empty := true
+	_ = wire.Elements(content, func(raw []byte) error {
+		b, err := ParseBlock(raw)
+		empty = empty && err == nil && b.isEmptyText()
+		return nil
+	})
+	return empty
 }
 
 // IsFailed reports whether an encoded tool_result is one of a failed call.

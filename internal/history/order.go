@@ -61,8 +61,8 @@ func (h *History) order(m *Draft) error {
 
 // orderResults says which result of a server tool has no use.
 func (h *History) orderResults(m *Draft) error {
-	for _, id := range m.closed {
-		if !slices.Contains(h.waiting, id) {
+	for i, id := range m.closed {
+		if !slices.Contains(h.waiting, id) || slices.Contains(m.closed[:i], id) {
 			return fmt.Errorf("the result of a server tool for %q has no use before it in its turn; leave it out, or keep the message with its use", id)
 		}
 	}

@@ -30,13 +30,16 @@ type Reply struct {
 }
 
 // ReadReply reads a message from the API. taken reports whether an id is in the
-// conversation already.
+// conversation already; waiting has the uses of server tools that the turn has left
+// without a result so far.
 //
 // Some things are changed, as the API would not take them back: a tool_use block
 // that is there twice goes once, and an id that is taken or illegal is replaced. A
 // call without input gets an empty one. A name that is illegal and an input that is no
 // object are replaced, and their calls fail. Text that is not Unicode is replaced.
-func ReadReply(raw []byte, taken func(id string) bool) (*Reply, error) {
+// Blocks that no message of the assistant may hold are left out, and so is the result of
+// a server tool whose use is nowhere.
+func ReadReply(raw []byte, taken func(id string) bool, waiting []string) (*Reply, error) {
 	r, body := &Reply{}, raw
 	raw, changed := wire.Sound(raw)
 	if r.Raw = raw; changed {
@@ -70,7 +73,8 @@ func ReadReply(raw []byte, taken func(id string) bool) (*Reply, error) {
 	m, content := wrapContent(content) // what is kept of the blocks is part of it, not of raw
 	blocks, err := ParseBlocks(content)
 	if err == nil {
-		blocks, err = r.mend(blocks, taken)
+		blocks = r.mendResults(r.mendShapes(blocks), waiting)
+		blocks, err = r.mend(r.mendEnd(blocks), taken)
 	}
 	if err != nil {
 		return nil, &ReplyError{Reason: "its content cannot be used", Body: body, Err: err}
@@ -105,7 +109,6 @@ func (r *Reply) mend(blocks []Block, taken func(id string) bool) ([]Block, error
 			used[b.Use().ID] = true
 		}
 	}
-	blocks = r.mendThinking(blocks)
 	for _, b := range blocks {
 		if b.Kind == TypeFallback {
 			clear(seen) // what comes is another attempt
@@ -132,18 +135,46 @@ func (r *Reply) mend(blocks []Block, taken func(id string) bool) ([]Block, error
 	return mended, nil
 }
 
-// mendThinking leaves out thinking that the API would not take back: without a
-// signature, as a cut-off leaves it, and at the end ("The final block in an assistant
-// message cannot be thinking").
-func (r *Reply) mendThinking(blocks []Block) []Block {
-	kept := slices.DeleteFunc(blocks, func(b Block) bool {
-		return b.Kind == typeThinking && checkMembers(&b, "thinking", "signature") != nil
+// mendShapes leaves out blocks that the API would not take back from an assistant, such
+// as thinking without a signature, as a cut-off leaves it.
+func (r *Reply) mendShapes(blocks []Block) []Block {
+	return slices.DeleteFunc(blocks, func(b Block) bool {
+		err := checkShape(RoleAssistant, &b)
+		if err != nil {
+			r.note("a block is left out: it %v", err)
+		}
+		return err != nil
 	})
-	if n := len(blocks) - len(kept); n > 0 {
-		r.note("%d thinking blocks have no signature; they are left out", n)
+}
+
+// mendResults leaves out results of server tools whose use is not open.
+func (r *Reply) mendResults(blocks []Block, waiting []string) []Block {
+	open := make(map[string]bool)
+	for _, id := range waiting {
+		open[id] = true
 	}
-	ended := withoutFinalThinking(kept)
-	if len(ended) < len(kept) {
+	return slices.DeleteFunc(blocks, func(b Block) bool {
+		switch id, _ := wire.Unquote(b.id); {
+		case b.Kind == TypeFallback:
+			clear(open)
+		case b.IsServerUse():
+			open[id] = true
+		case b.IsServerResult() && strings.HasSuffix(b.Kind, "_tool_result"):
+			if !open[b.ToolUseID] {
+				r.note("the %s for %q has no use before it; it is left out", b.Kind, b.ToolUseID)
+				return true
+			}
+			delete(open, b.ToolUseID)
+		}
+		return false
+	})
+}
+
+// mendEnd leaves out thinking at the end: "The final block in an assistant message cannot
+// be thinking".
+func (r *Reply) mendEnd(blocks []Block) []Block {
+	ended := withoutFinalThinking(blocks)
+	if len(ended) < len(blocks) {
 		r.note("the thinking at the end is left out")
 	}
 	return ended

@@ -35,6 +35,7 @@ func EncodeTool(tool json.Marshaler) ([]byte, error) {
 	if err := history.CheckDepth(data); err != nil {
 		return nil, fmt.Errorf("the definition: %w", err)
 	}
+	data, _ = wire.Sound(data)
 	return data, nil
 }
 
