@@ -71,7 +71,9 @@ func (b *Block) Use() Use {
 func (b *Block) IsServerUse() bool { return b.Kind == "server_tool_use" || b.Kind == "mcp_tool_use" }
 
 // IsServerResult reports whether b is the result of a tool that the API runs.
-func (b *Block) IsServerResult() bool { return b.ToolUseID != "" && b.Kind != TypeToolResult }
+func (b *Block) IsServerResult() bool {
+	return b.ToolUseID != "" && b.Kind != TypeToolResult && strings.HasSuffix(b.Kind, "_tool_result")
+}
 
 // isEmptyText reports whether b is a text block without text, which the API
 // sends and refuses.

@@ -126,23 +126,6 @@ func (h *History) TakesSystem() bool {
 	return last != nil && (last.Role != RoleAssistant || last.ServerEnd && len(h.waiting) == 0)
 }
 
-// Prune removes the uses of server tools without a result from the last message, and
-// the message if nothing is left of it.
-func (h *History) Prune() {
-	last := h.LastReply()
-	if last == nil || !last.Hanging {
-		return
-	}
-	pruned, ok := last.WithoutHanging()
-	n := len(h.Messages) - 1
-	h.Messages = slices.Clip(h.Messages[:n])
-	h.waiting = nil
-	if ok {
-		h.Messages = append(h.Messages, pruned.Message)
-		h.waiting = pruned.opened
-	}
-}
-
 // TextMessage returns a message of the user with one text.
 func TextMessage(text string) Message {
 	return JoinMessage(RoleUser, [][]byte{AppendText(nil, text)})

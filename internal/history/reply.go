@@ -159,7 +159,7 @@ func (r *Reply) mendResults(blocks []Block, waiting []string) []Block {
 			clear(open)
 		case b.IsServerUse():
 			open[id] = true
-		case b.IsServerResult() && strings.HasSuffix(b.Kind, "_tool_result"):
+		case b.IsServerResult():
 			if !open[b.ToolUseID] {
 				r.note("the %s for %q has no use before it; it is left out", b.Kind, b.ToolUseID)
 				return true

@@ -308,8 +308,7 @@ func (m *Machine) DropBreakpoints(n int) int {
 // held reports whether nothing but its continuation may follow the last reply: it
 // was paused in the middle of a server tool's work, and has no calls.
 func (m *Machine) held() bool {
-	last := m.s.history.LastReply()
-	return m.s.rule.After == history.ResumeRun && len(m.s.open) == 0 && last != nil && last.Hanging
+	return m.s.rule.After == history.ResumeRun && len(m.s.open) == 0 && m.s.history.LastReply() != nil && len(m.s.history.Waiting()) > 0
 }
 
 // answering reports whether calls of the open turn are answered by running them.
@@ -362,8 +361,8 @@ func (s *state) prune() {
 }
 
 // View returns the messages as they would go on from here: with the results of a
-// turn that has some, or whose calls will not run, and with the follow-ups. A turn
-// whose calls have not begun is left open, unless one of them is not to run as the
+// turn that has some, or whose calls will not run, and with the follow-ups; without work
+// of server tools that will never be done. A turn whose calls have not begun is left open, unless one of them is not to run as the
 // model made it. The messages must not be changed.
 func (m *Machine) View() []history.Message {
 	s := m.s // pushing to the copy leaves the original as it is
@@ -375,6 +374,9 @@ func (m *Machine) View() []history.Message {
 	if (closed || !m.answering()) && m.exchange.kind == End && m.flushable() {
 		s.close()
 		s.flush()
+	}
+	if len(s.open) == 0 {
+		s.prune()
 	}
 	return s.history.Messages
 }

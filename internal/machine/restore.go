@@ -232,7 +232,7 @@ func (s *state) restoreMessages(r *Record) error {
 		s.rollback.history = s.history
 	}
 	s.rollback.rule = r.State.Sent.Stop.rule()
-	s.rule = endedBy(s.rule, &s.history)
+	s.rule = endedBy(s.rule, &s.history, s.needsReply)
 	for i, raw := range r.Queue {
 		if err := s.queue.Restore(raw); err != nil {
 			return snapshotError(err, "queue[%d]", i)

@@ -102,11 +102,61 @@ func shapes(tool string) map[string][]string {
 		"call twice":           {call, call},
 		"S call, another name": {use, fmt.Sprintf(`{"type":"tool_use","id":%q,"name":"nobody","input":{}}`, "a")},
 		"a late result":        {foundBy(tool, "srvtoolu_0"), say("so")},
+		"S twice":              {use, use, call},
+		"S illegal":            {useOf(tool, "srv:1"), call},
+		"S illegal s":          {useOf(tool, "srv:1"), foundBy(tool, "srv:1"), call},
+		"S ids meet":           {useOf(tool, "a"), call},
+		"S of no object":       {strings.Replace(use, `"input":{}`, `"input":"x"`, 1), call},
+		"S without input":      {strings.Replace(use, `,"input":{}`, ``, 1), found, call},
+		"s S":                  {found, use, call},
+		"S s s":                {use, found, found, call},
+		"result":               {say("so"), `{"type":"tool_result","tool_use_id":"a","content":"x"}`},
+		"image":                {say("so"), `{"type":"image","source":{"type":"url","url":"u"}}`},
+		"hollow redacted":      {`{"type":"redacted_thinking","data":""}`, call},
+		"hollow text":          {`{"type":"text","text":null}`, call},
+		"hollow thinking":      {`{"type":"thinking","thinking":null,"signature":"c2ln"}`, call},
+		"nothing but hollow":   {`{"type":"redacted_thinking","data":""}`},
+		"novelty":              {`{"type":"novelty","n":1}`, call},
+		"novelty alone":        {`{"type":"novelty","tool_use_id":"srvtoolu_0"}`},
+		"cited":                {`{"type":"text","text":"so","citations":[{"type":"char_location","cited_text":"x","document_index":0,"document_title":null,"start_char_index":0,"end_char_index":1}]}`, call},
+		"compacted":            {`{"type":"compaction","content":"so far"}`, say("so"), call},
+		"compacted S":          {`{"type":"compaction","content":"so far"}`, use, call},
+		"id of its server":     {use, callBlock("srvtoolu_1")},
+		"no input":             {`{"type":"tool_use","id":"a","name":"work"}`, use},
+		"input of blanks":      {`{"type":"tool_use","id":"a","name":"work","input":"  "}`},
+		"input of a list":      {`{"type":"tool_use","id":"a","name":"work","input":[]}`, use},
+		"no name":              {`{"type":"tool_use","id":"a","name":"","input":{}}`, use},
+		"illegal name":         {`{"type":"tool_use","id":"a","name":"a.b","input":{}}`, use},
+		"redacted thinking":    {redacted, thought},
+		"thinking blank":       {thought, blankText},
+		"call blank":           {call, blankText},
+		"S blank":              {use, blankText},
 		"no id":                {say("so"), `{"type":"tool_use","id":"x:1","name":"work","input":{}}`},
 	}
 }
 
 var stops = []string{"tool_use", "pause_turn", "end_turn", "max_tokens", "refusal", "stop_sequence", "model_context_window_exceeded", "compaction", "novel", ""}
+
+// seconds are replies that come after the first, which may go on with its work.
+func seconds(tool string) map[string]string {
+	found := foundBy(tool, "srvtoolu_1")
+	return map[string]string{
+		"":              "",
+		"call":          message("tool_use", callBlock("a")),
+		"s call":        message("tool_use", found, callBlock("a")),
+		"s S call":      message("tool_use", found, useOf(tool, "srvtoolu_2"), callBlock("a")),
+		"call before s": message("tool_use", callBlock("c")),
+		"pause":         message("pause_turn", say("wait")),
+		"s pause":       message("pause_turn", found, useOf(tool, "srvtoolu_2")),
+		"S same":        message("tool_use", found, useOf(tool, "srvtoolu_1"), callBlock("b")),
+		"text":          message("end_turn", say("so")),
+		"cut":           message("max_tokens", found, callBlock("d")),
+		"empty":         message("end_turn"),
+		"thinking":      message("end_turn", thought),
+		"refusal":       message("refusal"),
+		"code":          message("tool_use", found, useOf("code_execution", "srvtoolu_3"), codeCall("e", "srvtoolu_3")),
+	}
+}
 
 // scene is a cell of the matrix, as it plays.
 type scene struct {
@@ -147,7 +197,9 @@ var acts = map[string]func(*scene, *toolrunner.Turn){
 	"remove work":   func(s *scene, _ *toolrunner.Turn) { s.runner.RemoveToolsByNames("work"); s.append("u1") },
 	"compact":       func(s *scene, _ *toolrunner.Turn) { s.compact() },
 	"compact, user": func(s *scene, _ *toolrunner.Turn) { s.compact(); s.append("u1") },
-	"effort":        func(s *scene, _ *toolrunner.Turn) { s.raw(`{"role":"system","content":[],"output_config":{"effort":"low"}}`) },
+	"effort": func(s *scene, _ *toolrunner.Turn) {
+		s.raw(`{"role":"system","content":[],"output_config":{"effort":"low"}}`)
+	},
 	"auto client": func(s *scene, _ *toolrunner.Turn) {
 		s.runner.Params.AutoCompact = toolrunner.AutoCompact{Threshold: 1, Client: &toolrunner.ClientCompaction{Prompt: summarize}}
 		s.append("u1")
@@ -168,27 +220,33 @@ var acts = map[string]func(*scene, *toolrunner.Turn){
 			_ = turn.Replace(turn.ToParam())
 		}
 	},
-	"set":       func(s *scene, _ *toolrunner.Turn) { s.do("SetMessages(Messages())", s.runner.SetMessages(s.runner.Messages()...)) },
+	"set": func(s *scene, _ *toolrunner.Turn) {
+		s.do("SetMessages(Messages())", s.runner.SetMessages(s.runner.Messages()...))
+	},
 	"set, user": func(s *scene, _ *toolrunner.Turn) { s.set(); s.append("u1") },
-	"set user":  func(s *scene, _ *toolrunner.Turn) { _ = s.runner.SetMessages(append(s.runner.Messages(), runtest.User("u1"))...) },
+	"set user": func(s *scene, _ *toolrunner.Turn) {
+		_ = s.runner.SetMessages(append(s.runner.Messages(), runtest.User("u1"))...)
+	},
 	"user, set": func(s *scene, _ *toolrunner.Turn) { s.append("u1"); s.said = nil; s.set() },
 	"resume":    func(s *scene, _ *toolrunner.Turn) { s.resume() },
 	"user, resume": func(s *scene, _ *toolrunner.Turn) {
 		s.append("u1")
 		s.resume()
 	},
-	"add, resume":   func(s *scene, _ *toolrunner.Turn) { s.addTool(); s.resume() },
-	"new":           func(s *scene, _ *toolrunner.Turn) { s.renew() },
-	"user, new":     func(s *scene, _ *toolrunner.Turn) { s.append("u1"); s.said = nil; s.renew() },
+	"add, resume":           func(s *scene, _ *toolrunner.Turn) { s.addTool(); s.resume() },
+	"new":                   func(s *scene, _ *toolrunner.Turn) { s.renew() },
+	"user, new":             func(s *scene, _ *toolrunner.Turn) { s.append("u1"); s.said = nil; s.renew() },
 	"compact, user, resume": func(s *scene, _ *toolrunner.Turn) { s.compact(); s.append("u1"); s.resume() },
-	"add, set":      func(s *scene, _ *toolrunner.Turn) { s.addTool(); s.set() },
+	"add, set":              func(s *scene, _ *toolrunner.Turn) { s.addTool(); s.set() },
 	"add, retry": func(s *scene, turn *toolrunner.Turn) {
 		s.addTool()
 		if turn != nil {
 			s.do("Retry", turn.Retry())
 		}
 	},
-	"assistant": func(s *scene, _ *toolrunner.Turn) { _ = s.runner.AppendMessages(runtest.Verbatim(`{"role":"assistant","content":"prefill"}`)) },
+	"assistant": func(s *scene, _ *toolrunner.Turn) {
+		_ = s.runner.AppendMessages(runtest.Verbatim(`{"role":"assistant","content":"prefill"}`))
+	},
 	"user assistant": func(s *scene, _ *toolrunner.Turn) {
 		_ = s.runner.AppendMessages(runtest.User("u9"), runtest.Verbatim(`{"role":"assistant","content":"prefill"}`))
 	},
@@ -400,21 +458,26 @@ func TestMatrix(t *testing.T) {
 			for _, stop := range stops {
 				for _, moment := range moments {
 					for act := range acts {
-						for _, mode := range []string{"plain", "streamed", "eager"} {
-							name := strings.Join([]string{tool, shape, stop, moment, act, mode}, "/")
-							h := fnv.New32a()
-							h.Write([]byte(name))
-							if !*whole && h.Sum32()%uint32(*cells) != 0 {
-								continue
-							}
-							n++
-							script := []string{message(stop, blocks...)}
-							problems := play(t, script, moment, act, mode != "plain", mode == "eager", nil)
-							if len(problems) > 0 {
-								bad++
-								key := strings.Join([]string{shape, stop, problems[0][:min(70, len(problems[0]))]}, " | ")
-								if failures[key]++; failures[key] == 1 && len(failures) < 25 {
-									t.Errorf("%s: %s", name, strings.Join(problems, "\n\t"))
+						for then, second := range seconds(tool) {
+							for _, mode := range []string{"plain", "streamed", "eager"} {
+								name := strings.Join([]string{tool, shape, stop, moment, act, then, mode}, "/")
+								h := fnv.New32a()
+								h.Write([]byte(name))
+								if !*whole && h.Sum32()%uint32(*cells) != 0 {
+									continue
+								}
+								n++
+								script := []string{message(stop, blocks...)}
+								if second != "" {
+									script = append(script, second)
+								}
+								problems := play(t, script, moment, act, mode != "plain", mode == "eager", nil)
+								if len(problems) > 0 {
+									bad++
+									key := strings.Join([]string{shape, stop, problems[0][:min(70, len(problems[0]))]}, " | ")
+									if failures[key]++; failures[key] == 1 && len(failures) < 25 {
+										t.Errorf("%s: %s", name, strings.Join(problems, "\n\t"))
+									}
 								}
 							}
 						}
