@@ -77,6 +77,10 @@ func (h *History) waitingError(what string) error {
 // that goes on. They must not be changed.
 func (h *History) Waiting() []string { return h.waiting }
 
+// Turn returns the ids of the calls, the server's included, in the assistant messages that
+// the next one goes on with. They must not be changed.
+func (h *History) Turn() []string { return h.turn }
+
 // lastOrdinary returns the last message that is more than options, or nil.
 func (h *History) lastOrdinary() *Message {
 	for i := len(h.Messages) - 1; i >= 0; i-- {

@@ -57,12 +57,12 @@ func ownerOf(b *Block) string {
 	return ""
 }
 
-// checkMembers says which member of a block is no string, or a signature of nothing.
+// checkMembers says which member of a block is no string, or is empty. Thinking may be.
 func checkMembers(b *Block, names ...string) error {
 	for _, name := range names {
 		found := false
 		_ = wire.Members(b.Raw, func(key, value []byte) error { // it was read before
-			found = found || string(key) == name && len(value) > 0 && value[0] == '"' && (name != "signature" || len(value) > len(`""`))
+			found = found || string(key) == name && len(value) > 0 && value[0] == '"' && (name == "thinking" || len(value) > len(`""`))
 			return nil
 		})
 		if !found {

@@ -116,7 +116,7 @@ func startMachine(tb testing.TB, replies ...[2]string) *Machine {
 // readReply reads a reply of blocks and a stop reason.
 func readReply(tb testing.TB, m *Machine, blocks, stopReason string) *history.Reply {
 	tb.Helper()
-	r, err := history.ReadReply([]byte(`{"role":"assistant","content":[`+blocks+`],"stop_reason":"`+stopReason+`","usage":{"input_tokens":5,"output_tokens":1}}`), m.Taken, m.ServerUses())
+	r, err := history.ReadReply([]byte(`{"role":"assistant","content":[`+blocks+`],"stop_reason":"`+stopReason+`","usage":{"input_tokens":5,"output_tokens":1}}`), m.Place())
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -94,7 +94,7 @@ func (d *drive) checkEnded() error {
 
 func (d *drive) receive(body []byte) error {
 	d.note("receive %s", body)
-	r, err := history.ReadReply(body, d.m.Taken, d.m.ServerUses())
+	r, err := history.ReadReply(body, d.m.Place())
 	if refused := (*history.ReplyError)(nil); errors.As(err, &refused) {
 		d.note("%v", err)
 		d.m.Failed()

@@ -91,13 +91,41 @@ func (a *api) reply(body []byte, n int) string {
 	case len(a.script) > 0:
 		next := a.script[0]
 		a.script = a.script[1:]
-		return next
+		return withoutOrphans(next, hanging(messagesOf(q)))
 	}
 	var blocks []string
 	for _, use := range hanging(messagesOf(q)) {
 		blocks = append(blocks, resultOf(use))
 	}
 	return message("end_turn", append(blocks, say(fmt.Sprintf("done %d", n)))...)
+}
+
+// withoutOrphans leaves results out of a reply whose use nobody has: the API sends none.
+func withoutOrphans(reply string, open []object) string {
+	m := parse([]byte(reply))
+	known := map[string]bool{}
+	for _, use := range open {
+		known[str(use["id"])] = true
+	}
+	content, _ := m["content"].(list)
+	for _, b := range content {
+		if block, _ := b.(object); isServerUse(block) {
+			known[str(block["id"])] = true
+		}
+	}
+	for _, b := range content {
+		if block, _ := b.(object); isServerResult(block) && !known[str(block["tool_use_id"])] {
+			result := resultOf(object{"id": block["tool_use_id"], "type": "server_tool_use", "name": strings.TrimSuffix(kindOf(block), "_tool_result")})
+			if kindOf(block) == "mcp_tool_result" {
+				result = resultOf(object{"id": block["tool_use_id"], "type": "mcp_tool_use"})
+			}
+			if kindOf(block) == "tool_search_tool_result" {
+				result = resultOf(object{"id": block["tool_use_id"], "type": "server_tool_use", "name": "tool_search_tool_regex"})
+			}
+			reply = strings.Replace(strings.Replace(reply, result+",", "", 1), result, "", 1)
+		}
+	}
+	return reply
 }
 
 const summarize = "SUMMARIZE"
