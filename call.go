@@ -333,5 +333,8 @@ func appendContent(dst []byte, c anthropic.BetaToolResultBlockParamContentUnion)
 	if err := history.CheckDepth(block); err != nil {
 		return nil, err
 	}
+	if history.IsEmptyText(block) {
+		return dst, nil
+	}
 	return append(dst, block...), nil
 }

@@ -75,6 +75,12 @@ func (b *Block) IsServerResult() bool {
 	return b.ToolUseID != "" && b.Kind != TypeToolResult && strings.HasSuffix(b.Kind, "_tool_result")
 }
 
+// IsEmptyText reports whether an encoded block is a text block without text.
+func IsEmptyText(raw []byte) bool {
+	b, err := ParseBlock(raw)
+	return err == nil && b.isEmptyText()
+}
+
 // isEmptyText reports whether b is a text block without text, which the API
 // sends and refuses.
 func (b *Block) isEmptyText() bool { return b.Kind == TypeText && len(b.Text) == len(`""`) }

@@ -263,7 +263,8 @@ func (r *Reply) mendID(b Block, id string, taken func(id string) bool) Block {
 	return b
 }
 
-// mendInput gives b an input that is an object.
+// mendInput gives b an input that is an object. One that is text is the text of an input,
+// as a stream brings it.
 func (r *Reply) mendInput(b Block) Block {
 	if len(b.input) > 0 && b.input[0] == '{' {
 		return b
@@ -273,7 +274,7 @@ func (r *Reply) mendInput(b Block) Block {
 	if !ok {
 		text = string(b.input)
 	}
-	if blank := strings.TrimSpace(text) == "" || text == "null" && !ok; blank {
+	if none := strings.TrimSpace(text); none == "" || none == "null" {
 		r.note("the call %q has no input; it became {}", use.ID)
 	} else {
 		r.fail(use, InvalidInput(text))

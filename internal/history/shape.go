@@ -26,6 +26,9 @@ func checkShape(role string, b *Block) error {
 	case owner != "" && owner != role:
 		return fmt.Errorf("is a %s block in a message of the %s; only %s messages hold them", b.Kind, role, owner)
 	}
+	if (b.Kind == typeThinking || b.Kind == "redacted_thinking") && hasMember(b.Raw, "cache_control") {
+		return fmt.Errorf("is a %s block with a cache_control, which the API refuses; set it on another block", b.Kind)
+	}
 	switch b.Kind {
 	case TypeText:
 		if len(b.Text) == 0 || b.Text[0] != '"' {
@@ -139,6 +142,8 @@ func checkResult(b *Block) error {
 				return fmt.Errorf("is a tool_result with a block that cannot be sent: %w", err)
 			case inner.Kind == TypeText && (len(inner.Text) == 0 || inner.Text[0] != '"'):
 				return fmt.Errorf("is a tool_result with a text block whose text is no string: %.100q", element)
+			case inner.isEmptyText() && hasMember(element, "cache_control"):
+				return errors.New("is a tool_result with a cache_control on an empty text block")
 			case inner.Kind != TypeText && inner.Kind != typeImage && ownerOf(&inner) != "":
 				return fmt.Errorf("is a tool_result with a %s block in it", inner.Kind)
 			case inner.Kind == typeImage || inner.Kind == "document":

@@ -141,9 +141,8 @@ func message(stop string, blocks ...string) string {
 		`],"stop_reason":` + reason + `,"stop_sequence":null,"usage":{"input_tokens":900,"output_tokens":5}}`
 }
 
-// streamed returns a message as the events of a stream. What cannot be read as a JSON
-// object, such as an input that was cut off, stands in a member of a block as a string
-// under the key "cut" and comes as its deltas.
+// streamed returns a message as the events of a stream. The deltas of a call's input are
+// its member "text" if it has one, for what is no JSON.
 func streamed(reply string) string {
 	var m map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(reply), &m); err != nil {
@@ -188,6 +187,10 @@ func opened(raw json.RawMessage) (start string, deltas []string) {
 			return text, nil
 		}
 		input, _ := json.Marshal(string(b["input"]))
+		if b["text"] != nil { // arguments that are no JSON
+			input = b["text"]
+			text = strings.Replace(text, `,"text":`+string(b["text"]), "", 1)
+		}
 		start = strings.Replace(text, `"input":`+string(b["input"]), `"input":{}`, 1)
 		return start, []string{`{"type":"input_json_delta","partial_json":` + string(input) + `}`}
 	}

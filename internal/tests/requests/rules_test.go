@@ -129,7 +129,7 @@ var idPattern = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 func refusal(body []byte) string {
 	q := parse(body)
 	messages := messagesOf(q)
-	for _, rule := range []func(object, []msg) string{ruleEmpty, ruleResults, ruleServer, ruleSystem, ruleThinking, ruleInputs, ruleCache, ruleTools, ruleText} {
+	for _, rule := range []func(object, []msg) string{ruleEmpty, ruleResults, ruleServer, ruleSystem, ruleThinking, ruleInputs, ruleCache, ruleTools} {
 		if fault := rule(q, messages); fault != "" {
 			return fault
 		}
@@ -431,8 +431,3 @@ func ruleTools(q object, messages []msg) string {
 	}
 	return fault
 }
-
-var halves = regexp.MustCompile(`\\u[dD][89a-fA-F]`)
-
-// ruleText: no half of a surrogate pair. Nothing here is escaped that need not be.
-func ruleText(q object, _ []msg) string { return "" }
