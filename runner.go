@@ -44,6 +44,7 @@ type Runner struct {
 	snapshotKey func() []byte  // a function, so that no printing shows it
 	saved       *machine.Saved // what the checkpoint has; nil: nothing of this runner
 	seal        string         // of the last record that it has
+	unsigned    bool           // Params.KeepUnsignedThinking as New or Resume got it
 	resumed     int64          // the sequence of the snapshot that it was resumed from
 
 	eager   *eager // nil unless calls may run while a reply streams
@@ -75,7 +76,7 @@ func New(messages *anthropic.BetaMessageService, tools []anthropic.BetaTool, par
 	if err != nil {
 		return nil, err
 	}
-	drafts, err := history.EncodeAll(params.Messages, nil)
+	drafts, err := history.EncodeAll(params.Messages, nil, r.unsigned)
 	if err != nil {
 		return nil, publicError(err)
 	}
@@ -111,6 +112,7 @@ func newRunner(messages *anthropic.BetaMessageService, tools []anthropic.BetaToo
 	return &Runner{
 		Params: params, messages: messages, log: newRecorder(log),
 		checkpoint: params.Checkpoint, snapshotKey: func() []byte { return key }, validate: params.Validate,
+		unsigned: params.KeepUnsignedThinking,
 	}, set, nil
 }
 

@@ -39,7 +39,7 @@ func (r *Runner) Messages() []anthropic.BetaMessageParam {
 // AppendMessages returns a *[HistoryError] for messages that the API would refuse. None of
 // the messages has then been added. The messages are copied.
 func (r *Runner) AppendMessages(messages ...anthropic.BetaMessageParam) error {
-	drafts, err := history.EncodeAll(messages, nil)
+	drafts, err := history.EncodeAll(messages, nil, r.unsigned)
 	if err != nil {
 		return publicError(err)
 	}
@@ -61,7 +61,7 @@ func (r *Runner) AppendMessages(messages ...anthropic.BetaMessageParam) error {
 func (r *Runner) SetMessages(messages ...anthropic.BetaMessageParam) error {
 	turn := r.turn
 	lost := turn != nil && turn.isLost()
-	drafts, err := history.EncodeAll(messages, r.known(turn))
+	drafts, err := history.EncodeAll(messages, r.known(turn), r.unsigned)
 	if err != nil {
 		return publicError(err)
 	}

@@ -262,7 +262,7 @@ func (t *Turn) Replace(messages ...anthropic.BetaMessageParam) error {
 	if t.over {
 		return ErrTurnOver
 	}
-	drafts, err := history.EncodeAll(messages, nil)
+	drafts, err := history.EncodeAll(messages, nil, t.runner.unsigned)
 	if err != nil {
 		return publicError(err)
 	}

@@ -44,6 +44,7 @@ type Draft struct {
 	closed     []string // results of server tools whose use is not in it
 	seam       bool     // a fallback block is in it
 	thinks     bool     // its last block is thinking
+	unsigned   bool     // it has thinking without a signature
 	blockCount int      // of a message of the user
 }
 
@@ -228,6 +229,7 @@ func assistantMessage(encoded Message, blocks []Block) (Draft, bool) {
 	for i := range blocks {
 		b := &blocks[i]
 		blank = blank && b.isBlankText()
+		m.unsigned = m.unsigned || isUnsigned(b)
 		switch {
 		case b.Kind == TypeCompaction:
 			m.Changes = append(m.Changes, b.Changes...)

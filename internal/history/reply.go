@@ -35,6 +35,8 @@ type Place struct {
 	Taken   func(id string) bool // whether an id is in the conversation already
 	Turn    []string             // ids in the turn that goes on
 	Waiting []string             // those of server tools that have no result so far
+
+	Unsigned bool // the host takes thinking without a signature
 }
 
 // ReadReply reads a message from the API.
@@ -79,7 +81,7 @@ func ReadReply(raw []byte, place Place) (*Reply, error) {
 	m, content := wrapContent(content) // what is kept of the blocks is part of it, not of raw
 	blocks, err := ParseBlocks(content)
 	if err == nil {
-		blocks = r.mendServed(r.mendShapes(blocks), place)
+		blocks = r.mendServed(r.mendShapes(blocks, place.Unsigned), place)
 		blocks, err = r.mend(r.mendEnd(blocks), place.Taken)
 	}
 	if err != nil {
@@ -143,9 +145,12 @@ func (r *Reply) mend(blocks []Block, taken func(id string) bool) ([]Block, error
 
 // mendShapes leaves out blocks that the API would not take back from an assistant, such
 // as thinking without a signature, as a cut-off leaves it.
-func (r *Reply) mendShapes(blocks []Block) []Block {
+func (r *Reply) mendShapes(blocks []Block, unsigned bool) []Block {
 	return slices.DeleteFunc(blocks, func(b Block) bool {
 		err := checkShape(RoleAssistant, &b)
+		if err == nil && isUnsigned(&b) && !unsigned {
+			err = errors.New("is thinking without a signature")
+		}
 		if err != nil {
 			r.note("a block is left out: it %v", err)
 		}
@@ -274,7 +279,7 @@ func (r *Reply) mendInput(b Block) Block {
 	if !ok {
 		text = string(b.input)
 	}
-	if none := strings.TrimSpace(text); none == "" || none == "null" {
+	if none := strings.TrimSpace(text) == "" || text == "null" && !ok; none {
 		r.note("the call %q has no input; it became {}", use.ID)
 	} else {
 		r.fail(use, InvalidInput(text))

@@ -35,10 +35,7 @@ func TestReadReplyKeepsTheBytesOfTheContent(t *testing.T) {
 
 func readTestReply(t *testing.T, content string, taken ...string) *Reply {
 	t.Helper()
-	r, err := ReadReply([]byte(`{"id":"msg","role":"assistant","content":`+content+`,"stop_reason":"tool_use","usage":{"input_tokens":1}}`), Place{
-		Taken:   func(id string) bool { return strings.Contains(strings.Join(taken, " "), id) },
-		Waiting: []string{"s1", "s2"},
-	})
+	r, err := ReadReply([]byte(`{"id":"msg","role":"assistant","content":`+content+`,"stop_reason":"tool_use","usage":{"input_tokens":1}}`), Place{Taken: func(id string) bool { return strings.Contains(strings.Join(taken, " "), id) }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func checkShape(role string, b *Block) error {
 			return fmt.Errorf("is a block of type %s that %w", b.Kind, err)
 		}
 	case typeThinking:
-		return checkMembers(b, "thinking", "signature")
+		return checkMembers(b, "thinking")
 	case "redacted_thinking":
 		return checkMembers(b, "data")
 	}
@@ -59,6 +59,10 @@ func ownerOf(b *Block) string {
 	}
 	return ""
 }
+
+// isUnsigned reports whether b is thinking without a signature, which the API refuses. Some
+// other hosts write none, and want it back.
+func isUnsigned(b *Block) bool { return b.Kind == typeThinking && checkMembers(b, "signature") != nil }
 
 // checkMembers says which member of a block is no string, or is empty. Thinking may be.
 func checkMembers(b *Block, names ...string) error {

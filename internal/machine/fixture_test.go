@@ -53,7 +53,7 @@ func paramsOf(raws ...string) []anthropic.BetaMessageParam {
 // newMachine returns the machine of a conversation that begins with messages.
 func newMachine(tb testing.TB, raws ...string) *Machine {
 	tb.Helper()
-	drafts, err := history.EncodeAll(paramsOf(raws...), nil)
+	drafts, err := history.EncodeAll(paramsOf(raws...), nil, false)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func newMachine(tb testing.TB, raws ...string) *Machine {
 
 // follow adds follow-ups as a caller does.
 func follow(m *Machine, raws ...string) error {
-	drafts, err := history.EncodeAll(paramsOf(raws...), nil)
+	drafts, err := history.EncodeAll(paramsOf(raws...), nil, false)
 	if err != nil {
 		return err
 	}

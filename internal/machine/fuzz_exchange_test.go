@@ -230,7 +230,7 @@ func (d *drive) takeOver() error {
 	}
 	if way != 0 {
 		var drafts []history.Draft
-		drafts, err = history.EncodeAll(messages, nil)
+		drafts, err = history.EncodeAll(messages, nil, false)
 		switch {
 		case err != nil:
 		case way == 1:

@@ -166,7 +166,7 @@ func (d *drive) changeCompaction() {
 func (d *drive) follow() error {
 	before := d.state()
 	messages := d.script.followUp(d.m.Open())
-	drafts, err := history.EncodeAll(messages, nil)
+	drafts, err := history.EncodeAll(messages, nil, false)
 	if err == nil {
 		err = d.m.Follow(drafts)
 	}

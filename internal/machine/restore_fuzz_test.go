@@ -58,7 +58,7 @@ func restored(t *testing.T, data []byte) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, _, err := r.Restore(testTools(t), nil)
+	m, _, err := r.Restore(testTools(t), nil, false)
 	return m, err
 }
 

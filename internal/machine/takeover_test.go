@@ -54,7 +54,7 @@ func TestReplacementsGoBeforeSystemMessages(t *testing.T) {
 	m.RemoveTools([]string{"impure"})
 	m.Begin(next(m, StepLimits{}))
 	take(t, m, `{"type":"text","text":"no"}`, "end_turn")
-	drafts, err := history.EncodeAll(paramsOf(`{"role":"user","content":"once more"}`), nil)
+	drafts, err := history.EncodeAll(paramsOf(`{"role":"user","content":"once more"}`), nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestReplacementsGoBeforeSystemMessages(t *testing.T) {
 // results by now, and although the run was resumed since.
 func TestRetryAfterResumingGoesBackToTheOpenCalls(t *testing.T) {
 	m := newMachine(t, `{"role":"user","content":"begin"}`)
-	drafts, err := history.EncodeAll(paramsOf(`{"role":"user","content":"hi"}`, `{"role":"assistant","content":[`+callA+`]}`), nil)
+	drafts, err := history.EncodeAll(paramsOf(`{"role":"user","content":"hi"}`, `{"role":"assistant","content":[`+callA+`]}`), nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestRetryAfterResumingGoesBackToTheOpenCalls(t *testing.T) {
 	}
 	answer(m, m.Open()[0], "done")
 	before, _ := m.Record(nil, now)
-	restored, _, err := before.Restore(testTools(t), nil)
+	restored, _, err := before.Restore(testTools(t), nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}
