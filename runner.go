@@ -57,9 +57,10 @@ type Runner struct {
 
 	mu       sync.Mutex // guards what follows; no code of the caller runs under it
 	machine  *machine.Machine
-	validate Validation // as of the last step, for other goroutines
-	loops    int        // loops that are under way, one in the body of the other
-	stepping bool       // a step is under way
+	validate Validation                     // as of the last step, for other goroutines
+	given    []anthropic.BetaToolUnionParam // Params.Tools, as of the last step
+	loops    int                            // loops that are under way, one in the body of the other
+	stepping bool                           // a step is under way
 }
 
 // New returns a runner for a conversation that begins with params.Messages. It sends
@@ -77,6 +78,10 @@ func New(messages *anthropic.BetaMessageService, tools []anthropic.BetaTool, par
 		return nil, err
 	}
 	drafts, err := history.EncodeAll(params.Messages, nil, r.unsigned)
+	if err != nil {
+		return nil, publicError(err)
+	}
+	err = history.CheckReferences(drafts, func(name string) bool { return set.Defines(name) || request.Names(r.given, name) })
 	if err != nil {
 		return nil, publicError(err)
 	}
@@ -112,7 +117,7 @@ func newRunner(messages *anthropic.BetaMessageService, tools []anthropic.BetaToo
 	return &Runner{
 		Params: params, messages: messages, log: newRecorder(log),
 		checkpoint: params.Checkpoint, snapshotKey: func() []byte { return key }, validate: params.Validate,
-		unsigned: params.KeepUnsignedThinking,
+		unsigned: params.KeepUnsignedThinking, given: params.Tools,
 	}, set, nil
 }
 

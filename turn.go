@@ -266,7 +266,12 @@ func (t *Turn) Replace(messages ...anthropic.BetaMessageParam) error {
 	if err != nil {
 		return publicError(err)
 	}
-	return t.takeOver(func(m *machine.Machine, lost bool) error { return m.Replace(drafts, lost) })
+	return t.takeOver(func(m *machine.Machine, lost bool) error {
+		if err := history.CheckReferences(drafts, t.runner.defines); err != nil {
+			return err
+		}
+		return m.Replace(drafts, lost)
+	})
 }
 
 // takeOver changes the history. What the body has made of results counts, should their

@@ -102,6 +102,16 @@ func Breakpoints(p *anthropic.BetaMessageNewParams, system *System, own []Defini
 	return n
 }
 
+// Names reports whether definitions of the caller have a tool of a name, for all that they
+// tell: those of a toolset do not tell names.
+func Names(given []anthropic.BetaToolUnionParam, name string) bool {
+	return slices.ContainsFunc(given, func(tool anthropic.BetaToolUnionParam) bool {
+		definition, err := EncodeTool(tool)
+		known := wire.StringMember(definition, "name")
+		return err == nil && (known == "" || known == name)
+	})
+}
+
 // HasCacheControl reports whether c says anything.
 func HasCacheControl(c anthropic.BetaCacheControlEphemeralParam) bool {
 	_, raw := c.Overrides()

@@ -424,9 +424,12 @@ func ruleTools(q object, messages []msg) string {
 			}
 		}
 	}
-	for _, m := range messages {
-		for _, b := range m.blocks {
-			walk(b)
+	for range 2 { // a definition may come behind what refers to it
+		fault = ""
+		for _, m := range messages {
+			for _, b := range m.blocks {
+				walk(b)
+			}
 		}
 	}
 	return fault

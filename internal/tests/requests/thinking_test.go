@@ -16,9 +16,9 @@ import (
 // at the end are left out of what is sent. Signed thinking stays, also with no text.
 func TestThinkingThatTheAPIRefusesIsNotSentBack(t *testing.T) {
 	const (
-		none   = `{"type":"thinking","thinking":"hm"}`
-		null   = `{"type":"thinking","thinking":"hm","signature":null}`
-		quiet  = `{"type":"thinking","thinking":"","signature":"c2ln"}`
+		none  = `{"type":"thinking","thinking":"hm"}`
+		null  = `{"type":"thinking","thinking":"hm","signature":null}`
+		quiet = `{"type":"thinking","thinking":"","signature":"c2ln"}`
 	)
 	for name, tt := range map[string]struct {
 		blocks []string
