@@ -54,7 +54,9 @@ func (r *Runner) AppendMessages(messages ...anthropic.BetaMessageParam) error {
 
 // defines reports whether requests define a tool of a name, which results may then refer
 // to. The lock is held.
-func (r *Runner) defines(name string) bool { return r.machine.Defines(name) || request.Names(r.given, name) }
+func (r *Runner) defines(name string) bool {
+	return r.machine.Defines(name) || request.Names(r.given, name)
+}
 
 // resolved returns an encoded result, or one that says that it refers to a tool that is
 // not there. The lock is held.
