@@ -111,12 +111,7 @@ func wrapContent(content []byte) (Message, []byte) {
 func (r *Reply) mend(blocks []Block, taken func(id string) bool) ([]Block, error) {
 	mended := blocks[:0]
 	seen := make(map[string][]byte) // the tool_use blocks by the id they came with
-	used := make(map[string]bool)
-	for i := range blocks {
-		if b := &blocks[i]; b.IsServerUse() { // its result names it, so it keeps its id
-			used[b.Use().ID] = true
-		}
-	}
+	used := servedIDs(blocks, Place{}) // their results name them, so they keep their ids
 	for _, b := range blocks {
 		if b.Kind == TypeFallback {
 			clear(seen) // what comes is another attempt

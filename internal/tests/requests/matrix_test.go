@@ -3,9 +3,10 @@ package requests_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"hash/fnv"
+	"maps"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,11 +14,6 @@ import (
 
 	"github.com/toolrunner/toolrunner"
 	"github.com/toolrunner/toolrunner/internal/tests/runtest"
-)
-
-var (
-	whole = flag.Bool("requests.all", false, "try each cell of the matrix, not one of many")
-	cells = flag.Int("requests.cells", 40, "try one cell of so many")
 )
 
 // serverTools are the tools that the API runs, by the type of their use.
@@ -355,17 +351,17 @@ func (s *scene) loop(body func(*toolrunner.Turn)) error {
 }
 
 // play plays a scene, and returns what went wrong.
-func play(t *testing.T, reply []string, moment, act string, streaming, eager bool, config func(*toolrunner.Params)) []string {
+func play(t *testing.T, reply []string, moment, act string, mode string) []string {
 	t.Helper()
-	s := &scene{t: t, api: &api{script: reply}, streamed: streaming, moment: moment, act: acts[act]}
+	s := &scene{t: t, api: &api{script: reply}, streamed: mode != "plain", moment: moment, act: acts[act]}
 	s.client = s.api.client()
 	s.params = runtest.Asking("u0")
-	s.params.EagerTools = eager
+	s.params.EagerTools = mode == "eager"
 	s.tools = []anthropic.BetaTool{s.tool("work"), s.tool("spare")}
 	if moment == "handler" || moment == "after Abort" {
 		s.params.MaxConcurrency = 1
 	}
-	if eager {
+	if s.params.EagerTools {
 		for _, tool := range s.tools {
 			tool.(*toolrunner.Tool).ReadOnly = true
 		}
@@ -380,9 +376,6 @@ func play(t *testing.T, reply []string, moment, act string, streaming, eager boo
 			}
 			return toolrunner.Suspend(), nil
 		}
-	}
-	if config != nil {
-		config(&s.params)
 	}
 	if moment == "after a failed request" {
 		s.api.fail = map[int]int{1: 500}
@@ -449,44 +442,28 @@ func play(t *testing.T, reply []string, moment, act string, streaming, eager boo
 	return append(s.api.faults, s.problems...)
 }
 
-func TestMatrix(t *testing.T) {
-	failures := map[string]int{}
-	n, bad := 0, 0
-	for _, tool := range serverTools {
-		for shape, blocks := range shapes(tool) {
-			for _, stop := range stops {
-				for _, moment := range moments {
-					for act := range acts {
-						for then, second := range seconds(tool) {
-							for _, mode := range []string{"plain", "streamed", "eager"} {
-								name := strings.Join([]string{tool, shape, stop, moment, act, then, mode}, "/")
-								h := fnv.New32a()
-								h.Write([]byte(name))
-								if !*whole && h.Sum32()%uint32(*cells) != 0 {
-									continue
-								}
-								n++
-								script := []string{message(stop, blocks...)}
-								if second != "" {
-									script = append(script, second)
-								}
-								problems := play(t, script, moment, act, mode != "plain", mode == "eager", nil)
-								if len(problems) > 0 {
-									bad++
-									key := strings.Join([]string{shape, stop, problems[0][:min(70, len(problems[0]))]}, " | ")
-									if failures[key]++; failures[key] == 1 && len(failures) < 25 {
-										t.Errorf("%s: %s", name, strings.Join(problems, "\n\t"))
-									}
-								}
-							}
-						}
-					}
-				}
-			}
+// R, W: whatever a reply holds and however it stops, and whatever the program does about
+// it: each request is one that the API takes, what was said reaches the model, and the run
+// comes to its end. .ci/search tries other cells of the matrix.
+func TestRandomRepliesMakeRequestsThatTheAPITakes(t *testing.T) {
+	for _, seed := range runtest.Seeds(t, 2500) {
+		rng := rand.New(rand.NewPCG(seed, 13))
+		tool := pick(rng, serverTools)
+		shape, stop := pickKey(rng, shapes(tool)), pick(rng, stops)
+		then, moment, act := pickKey(rng, seconds(tool)), pick(rng, moments), pickKey(rng, acts)
+		mode := pick(rng, []string{"plain", "streamed", "eager"})
+		script := []string{message(stop, shapes(tool)[shape]...)}
+		if second := seconds(tool)[then]; second != "" {
+			script = append(script, second)
+		}
+		if problems := play(t, script, moment, act, mode); len(problems) > 0 {
+			t.Errorf("seed %d: %s, %q stopped for %q, then %q; %s: %s; %s\n\t%s", seed, tool, shape, stop, then, moment, act, mode, strings.Join(problems, "\n\t"))
 		}
 	}
-	t.Logf("%d cells, %d bad", n, bad)
-	for k, c := range failures {
-		t.Logf("%d x %s", c, k)
-	}
+}
+
+func pick[T any](rng *rand.Rand, list []T) T { return list[rng.IntN(len(list))] }
+
+func pickKey[V any](rng *rand.Rand, m map[string]V) string {
+	return pick(rng, slices.Sorted(maps.Keys(m)))
 }
