@@ -110,7 +110,7 @@ func wrapContent(content []byte) (Message, []byte) {
 // mend changes what the API would not take back, and notes it.
 func (r *Reply) mend(blocks []Block, taken func(id string) bool) ([]Block, error) {
 	mended := blocks[:0]
-	seen := make(map[string][]byte) // the tool_use blocks by the id they came with
+	seen := make(map[string][]byte)    // the tool_use blocks by the id they came with
 	used := servedIDs(blocks, Place{}) // their results name them, so they keep their ids
 	for _, b := range blocks {
 		if b.Kind == TypeFallback {
