@@ -43,24 +43,27 @@ const (
 // standard library and internal itself: what they import, every user downloads.
 var dependencies = []string{
 	"github.com/anthropics/anthropic-sdk-go/v2",
+	"go.opentelemetry.io/otel", // the SDK requires its API
 }
 
 // borders lists what internal packages may import of this module, lowest first. The
 // compiler refuses a circle; this list keeps the arrows pointing down.
 var borders = map[string][]string{
-	"internal/wire":     {},
-	"internal/sse":      {},
-	"internal/dispatch": {},
-	"internal/schema":   {"internal/wire"},
-	"internal/stream":   {"internal/sse", "internal/wire"},
-	"internal/history":  {"internal/wire"},
-	"internal/machine":  {"internal/history", "internal/wire"},
-	"internal/request":  {"internal/history", "internal/wire"},
-	"internal/filelock": {},
-	"internal/question": {"internal/wire"},
-	"internal/redact":   {},
-	"internal/tty":      {},
-	"internal/sdktest":  {},
+	"internal/wire":       {},
+	"internal/sse":        {},
+	"internal/dispatch":   {},
+	"internal/schema":     {"internal/wire"},
+	"internal/stream":     {"internal/sse", "internal/wire"},
+	"internal/history":    {"internal/wire"},
+	"internal/machine":    {"internal/history", "internal/wire"},
+	"internal/request":    {"internal/history", "internal/wire"},
+	"internal/filelock":   {},
+	"internal/telemetry":  {"internal/dispatch"},
+	"internal/transcript": {"internal/history", "internal/wire"},
+	"internal/question":   {"internal/wire"},
+	"internal/redact":     {},
+	"internal/tty":        {},
+	"internal/sdktest":    {},
 }
 
 // pure lists the packages that decide: with the same history they decide the same, so
