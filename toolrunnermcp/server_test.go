@@ -191,9 +191,28 @@ func connectTools(t *testing.T, tools ...*mcp.Tool) *mcp.ClientSession {
 	return connectMemory(t, server, nil)
 }
 
+// newSource returns a source of a session.
+func newSource(t *testing.T, session *mcp.ClientSession, options toolrunnermcp.Options) *toolrunnermcp.Source {
+	t.Helper()
+	source, err := toolrunnermcp.NewSource(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := source.Attach(session); err != nil {
+		t.Fatal(err)
+	}
+	return source
+}
+
+// mustTools returns the tools that a new source of the session has.
 func mustTools(t *testing.T, session *mcp.ClientSession, options toolrunnermcp.Options) []anthropic.BetaTool {
 	t.Helper()
-	tools, err := toolrunnermcp.Tools(t.Context(), session, options)
+	return mustAppend(t, newSource(t, session, options), nil)
+}
+
+func mustAppend(t *testing.T, source *toolrunnermcp.Source, own []anthropic.BetaTool) []anthropic.BetaTool {
+	t.Helper()
+	tools, err := source.AppendTools(t.Context(), own)
 	if err != nil {
 		t.Fatal(err)
 	}
