@@ -34,6 +34,11 @@ type Tool struct {
 	// and the rest are set here. If Strict is set, a schema that was derived from
 	// a Go type takes the form that strict mode asks for.
 	Definition anthropic.BetaToolParam
+	// Native is the definition of one of the API's own client tools (memory, bash, text
+	// editor, computer use), whose schema the model knows. It is sent in place of Definition,
+	// which must be empty; its name is the tool's. Input is not checked. [New] returns an error
+	// for a tool that the API runs itself.
+	Native anthropic.BetaToolUnionParam
 	// Handler answers the calls. It must not be nil.
 	Handler Handler
 	// Timeout cancels the context of a call after this time; the call fails. Zero means no
@@ -180,7 +185,12 @@ func decodeOpen[In any]() func(*Call, any) error {
 }
 
 // Name returns the name of the definition.
-func (t *Tool) Name() string { return t.Definition.Name }
+func (t *Tool) Name() string {
+	if t.isNative() {
+		return nativeName(t.Native)
+	}
+	return t.Definition.Name
+}
 
 // Description returns the description of the definition, or "".
 func (t *Tool) Description() string { return t.Definition.Description.Value }
@@ -230,6 +240,10 @@ func (t *Tool) encoded() ([]byte, *schema.Input, error) {
 }
 
 func (s *sentTool) encode(t *Tool) {
+	if t.isNative() {
+		s.definition, s.err = t.encodeNative()
+		return
+	}
 	d, input, err := t.fitted()
 	if err == nil {
 		s.definition, err = encodeDefinition(d, input)
