@@ -27,17 +27,18 @@ func getWeather(_ context.Context, in weatherInput) (string, error) {
 }
 
 func main() {
-	if err := chat(anthropic.NewClient(), os.Stdin, os.Stdout); err != nil {
+	if err := chat(anthropic.NewClient(), os.Stdin, func(text string) { fmt.Print(text) }); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
 // chat answers each line of in.
-func chat(client anthropic.Client, in io.Reader, out io.Writer) error {
+func chat(client anthropic.Client, in io.Reader, show func(string)) error {
 	tools := []anthropic.BetaTool{toolrunner.NewTool("get_weather", "Get the weather in a city.", getWeather)}
 	var runner *toolrunner.Runner
-	for lines := bufio.NewScanner(in); prompt(out) && lines.Scan(); {
+	lines := bufio.NewScanner(in)
+	for show("> "); lines.Scan(); show("> ") {
 		question := anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock(lines.Text()))
 		var err error
 		if runner == nil {
@@ -53,36 +54,34 @@ func chat(client anthropic.Client, in io.Reader, out io.Writer) error {
 			err = runner.AppendMessages(question)
 		}
 		if err != nil { // such as an empty line
-			fmt.Fprintln(out, err)
+			show(err.Error() + "\n")
 			continue
 		}
-		answer(runner, out)
+		answer(runner, show)
 	}
-	return nil
+	return lines.Err()
 }
 
-func prompt(out io.Writer) bool {
-	_, err := fmt.Fprint(out, "> ")
-	return err == nil
-}
-
-// answer prints the answer as it comes. After an error, or Ctrl-C, the conversation goes on:
+// answer shows the answer as it comes. After an error, or Ctrl-C, the conversation goes on:
 // the next question is added to what there is.
-func answer(runner *toolrunner.Runner, out io.Writer) {
+func answer(runner *toolrunner.Runner, show func(string)) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	for turn, err := range runner.AllStreaming(ctx) {
 		if err != nil {
 			break // Err has it
 		}
-		for event := range turn.Events() {
-			fmt.Fprint(out, event.Text)
+		for event, err := range turn.Events() {
+			if err != nil {
+				break // the loop around has it
+			}
+			show(event.Text)
 		}
-		fmt.Fprintln(out)
+		show("\n")
 	}
 	if err := runner.Err(); errors.Is(err, toolrunner.ErrTruncated) {
-		fmt.Fprintln(out, "[the answer was cut off: raise MaxTokens]")
+		show("[the answer was cut off: raise MaxTokens]\n")
 	} else if err != nil {
-		fmt.Fprintf(out, "[%v]\n", err)
+		show("[" + err.Error() + "]\n")
 	}
 }

@@ -16,7 +16,7 @@ func TestChatGoesOnAfterAnError(t *testing.T) {
 		toolrunnertest.Text("Two million live there."),
 	)
 	var out strings.Builder
-	if err := chat(srv.Client(), strings.NewReader("How is the weather in Paris?\n\nHow many live there?\nPlease.\n"), &out); err != nil {
+	if err := chat(srv.Client(), strings.NewReader("How is the weather in Paris?\n\nHow many live there?\nPlease.\n"), func(text string) { out.WriteString(text) }); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"> Let me look.\nIt is mild.\n> ", "Overloaded", "Two million live there.\n> "} {

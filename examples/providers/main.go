@@ -13,7 +13,6 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/bedrock"
 	"github.com/anthropics/anthropic-sdk-go/v2/vertex"
-
 	"github.com/toolrunner/toolrunner"
 )
 
