@@ -116,3 +116,31 @@ func reading(t *testing.T, name string, args ...string) (*exec.Cmd, io.WriteClos
 	}
 	return command, in, &stderr
 }
+
+// A2: a terminal that something has left in raw mode still takes answers, whose end is then
+// a carriage return, and what was typed before the question does not answer it.
+func TestQuestionsAtARawTerminal(t *testing.T) {
+	if _, err := exec.LookPath("stty"); err != nil {
+		t.Skip(err)
+	}
+	working, typed := make(chan struct{}), make(chan struct{})
+	first := toolrunnertest.Func(func(*toolrunnertest.Request) toolrunnertest.Reply {
+		close(working)
+		<-typed
+		return writes("a")
+	})
+	server := toolrunnertest.NewServer(t, first, toolrunnertest.Text("Done.").Expect(toolrunnertest.HasResult("toolu_a", "not now")))
+	y := sit(t, server, nil, "Write.", "-tools", "write")
+	<-working
+	raw := exec.CommandContext(t.Context(), "stty", "raw", "-echo")
+	raw.Stdin = y.screen
+	if out, err := raw.CombinedOutput(); err != nil {
+		t.Fatalf("stty: %v %s", err, out)
+	}
+	y.types("y\ry\n")
+	close(typed)
+	y.sees(choices)
+	y.types("n not now\r")
+	y.sees("Done.")
+	y.leaves(exitOK)
+}
