@@ -83,6 +83,12 @@ type Params struct { //nolint:recvcheck // it is printed by value, and too large
 	// [Resume] read it. Nil means no seal.
 	SnapshotKey []byte
 
+	// KeepUnsignedThinking keeps thinking that has no signature, for hosts other than
+	// Anthropic's that write none and want it back. [New] and [Resume] read it. False means
+	// that such thinking is left out of replies, with a record, and refused in messages: the
+	// Messages API would refuse it.
+	KeepUnsignedThinking bool
+
 	// KeepToolChoice sends a forced ToolChoice with every request.
 	KeepToolChoice bool
 
@@ -124,7 +130,8 @@ const (
 	// ValidateOff runs every call whose input is a JSON object. Typed tools
 	// decode it as far as their type goes: properties that may not be missing are
 	// zero, unknown ones are dropped, and bounds do not count. What does not fit
-	// the Go type, such as text for a number, still fails the call.
+	// the Go type, such as text for a number, still fails the call, and so does a key
+	// that comes twice.
 	ValidateOff
 	// ValidateLenient is ValidateInput for models that write JSON into strings:
 	// where the schema wants an object, an array, a number or a boolean, and

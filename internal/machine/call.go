@@ -231,6 +231,9 @@ func (m *Machine) TakeBack(call *Call) {
 // of a failed one. The first one counts.
 func (m *Machine) SetResult(call *Call, block []byte, cause error) {
 	if call.state != answered {
+		if err := m.tooMany(call, block, nil); err != nil {
+			block, cause = history.ResultBlock(call.use, tooManyText(err), true), err
+		}
 		m.update(func(*state) { call.state, call.block, call.cause = answered, block, cause }, call)
 	}
 }
@@ -239,6 +242,9 @@ func (m *Machine) SetResult(call *Call, block []byte, cause error) {
 // nothing for a call that is not open any more.
 func (m *Machine) Amend(call *Call, block []byte) {
 	if m.Owns(call) && call.state == answered && !bytes.Equal(call.block, block) {
+		if err := m.tooMany(call, block, nil); err != nil {
+			block = history.ResultBlock(call.use, tooManyText(err), true)
+		}
 		m.update(func(*state) { call.block = block }, call)
 	}
 }
@@ -274,6 +280,12 @@ func (m *Machine) HasStarted(id string) bool {
 
 // Taken reports whether the id of a tool use is in the conversation.
 func (m *Machine) Taken(id string) bool { return m.s.queue.Has(id) }
+
+// Place returns where the reply to the request under way comes. It is valid until the
+// history changes.
+func (m *Machine) Place() history.Place {
+	return history.Place{Taken: m.Taken, Turn: m.s.history.Turn(), Waiting: m.s.history.Waiting()}
+}
 
 // reopen makes open what the history leaves open. Calls that are new in it have the
 // state and the reason given; known ones keep what they have come to.
