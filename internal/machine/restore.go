@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"strings"
 
 	"github.com/toolrunner/toolrunner/internal/history"
+	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
 // SnapshotError reports records that a run cannot be resumed from.
@@ -44,44 +46,79 @@ func ReadRecords(data, key []byte) (*Record, error) {
 		return err
 	})
 	if err == nil && state == nil {
-		err = snapshotError(nil, "it is empty, or was cut off")
+		err = snapshotError(nil, "it is empty")
 	}
 	return state, err
 }
 
-// ScanRecords visits records one after the other. The last one may be cut off, as by a
-// crash in the middle of writing it, and is left out. It returns where the last whole
-// one ends.
+// ScanRecords visits records one after the other. The last of several may be cut off, as
+// by a crash in the middle of writing it, and is left out. It returns where the last whole
+// one ends, which is 0 if there is nothing but space.
 func ScanRecords(data []byte, visit func(raw []byte) error) (end int, err error) {
-	data = bytes.TrimRight(data, "\x00") // which some file systems leave after a crash
+	written := bytes.TrimRight(data, "\x00") // which some file systems leave after a crash
+	if end = wire.SkipSpace(written, 0); end == len(written) {
+		if len(written) < len(data) {
+			return 0, snapshotError(nil, "it holds nothing but NUL bytes")
+		}
+		return 0, nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader(written))
 	for n := 1; ; n++ {
-		decoder := json.NewDecoder(bytes.NewReader(data[end:]))
-		var raw json.RawMessage
+		var raw lengthOf
 		err := decoder.Decode(&raw)
-		if rest := bytes.TrimSpace(data[end:]); isTorn(err) && isBegun(rest) {
+		if errors.Is(err, io.EOF) && n > 1 {
 			return end, nil
 		}
-		if err == nil {
-			err = visit(raw)
+		start := int(decoder.InputOffset()) - int(raw)
+		switch {
+		case err != nil && n > 1 && isTorn(err) && isTornRecord(written[end:]):
+			return end, nil
+		case isTorn(err):
+			err = errCutOff
+		case err == nil && start != end:
+			err = errors.New("there is something between it and the record before")
+		case err == nil:
+			err = visit(written[start : start+int(raw)])
 		}
 		if err != nil {
 			return 0, snapshotError(err, "record %d, at byte %d", n, end)
 		}
-		end += int(decoder.InputOffset())
-		if end < len(data) && data[end] == '\n' {
+		if end = start + int(raw); end < len(written) && written[end] == '\n' {
 			end++
 		}
 	}
 }
 
+var errCutOff = errors.New("it was cut off")
+
+// lengthOf is how many bytes the JSON of a value has.
+type lengthOf int
+
+// UnmarshalJSON sets the length.
+func (l *lengthOf) UnmarshalJSON(raw []byte) error {
+	*l = lengthOf(len(raw))
+	return nil
+}
+
 // isTorn reports whether a record ends too early.
 func isTorn(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
 
-// isBegun reports whether data may be the beginning of a record.
-func isBegun(data []byte) bool {
+// isTornRecord reports whether data may be the beginning of a record, and not one that was
+// written to its end and damaged later.
+func isTornRecord(data []byte) bool {
 	const head = `{"toolrunner":`
 	n := min(len(data), len(head))
-	return string(data[:n]) == head[:n]
+	if string(data[:n]) != head[:n] {
+		return false
+	}
+	line := data[bytes.LastIndexByte(bytes.TrimRight(data, "\n"), '\n')+1:]
+	for _, end := range []string{sumMember, macMember} {
+		if digits, ok := bytes.CutPrefix(line, []byte(strings.TrimPrefix(end, ",\n"))); ok {
+			rest := bytes.TrimLeft(digits, "0123456789abcdef")
+			return len(rest) == 0 || string(rest) == `"`
+		}
+	}
+	return true
 }
 
 // Head is what a record begins with.
