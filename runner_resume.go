@@ -96,7 +96,7 @@ func (r *Runner) save(ctx context.Context) error {
 		return nil
 	}
 	r.mu.Lock()
-	if r.saved != nil && r.saved.Sequence() == r.machine.Sequence() {
+	if !r.machine.Changed(r.saved) {
 		r.mu.Unlock()
 		return nil
 	}

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"reflect"
 	"strings"
+	"time"
 
 	"github.com/toolrunner/toolrunner/internal/history"
 	"github.com/toolrunner/toolrunner/internal/wire"
@@ -147,10 +149,11 @@ func readRecord(raw, key []byte, before *Record) (*Record, error) {
 	if _, err := ReadHead(raw); err != nil {
 		return nil, err
 	}
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.DisallowUnknownFields() // what this package does not know may matter
 	var r Record
-	if err := decoder.Decode(&r); err != nil {
+	if err := checkExact(raw, reflect.TypeFor[Record]()); err != nil { // what this package does not know may matter
+		return nil, err
+	}
+	if err := json.Unmarshal(raw, &r); err != nil {
 		return nil, err
 	}
 	seal := ""
@@ -169,7 +172,7 @@ func (r *Record) after(before *Record) (*Record, error) {
 		switch {
 		case r.ID != before.ID:
 			return nil, fmt.Errorf("it is of the conversation %q, and the one before of %q", r.ID, before.ID)
-		case r.After != before.Sequence || r.Sequence <= r.After:
+		case r.After != before.Sequence || r.Sequence <= r.After && r.Sequence < maxCount:
 			return nil, fmt.Errorf("it has sequence %d after %d, and the one before has %d: two processes may have written them", r.Sequence, r.After, before.Sequence)
 		}
 	}
@@ -189,11 +192,9 @@ func (r *Record) after(before *Record) (*Record, error) {
 		return nil, fmt.Errorf("it keeps %d of %d follow-ups", r.KeepQueue, len(before.Queue))
 	}
 	state := *r
-	state.Keep, state.KeepQueue, state.KeepCalls, state.KeepDropped = nil, 0, false, false
 	state.Messages = append(before.Messages[:*r.Keep], r.Messages...) // nobody reads before any more
 	state.Queue = append(before.Queue[:r.KeepQueue], r.Queue...)
-	var err error
-	if state.Calls, err = r.callsAfter(before); err != nil {
+	if err := state.callsAfter(before); err != nil {
 		return nil, err
 	}
 	if r.KeepDropped {
@@ -205,6 +206,7 @@ func (r *Record) after(before *Record) (*Record, error) {
 	if state.Reply == nil {
 		state.Reply = before.Reply
 	}
+	state.Keep, state.KeepQueue, state.KeepCalls, state.KeepDropped = nil, 0, false, false
 	return &state, nil
 }
 
@@ -219,7 +221,7 @@ func (r *Record) Restore(tools *Tools, forced any) (*Machine, []string, error) {
 	s, saved := &m.s, &r.State
 	s.queue.Base = &s.history
 	s.sequence, s.reply, s.rule = r.Sequence, r.Reply, saved.Stop.rule()
-	if r.ID == "" || r.Sequence <= 0 || r.Sequence >= maxCount {
+	if r.ID == "" || r.Sequence <= 0 || r.Sequence > maxCount {
 		return nil, nil, snapshotError(nil, "its conversation is %q and its sequence %d", r.ID, r.Sequence)
 	}
 	if err := saved.check(len(r.Messages)); err != nil {
@@ -250,7 +252,7 @@ func (r *Record) Restore(tools *Tools, forced any) (*Machine, []string, error) {
 		return nil, nil, err
 	}
 	s.restoreRollback()
-	s.sequence++ // resuming counts as a step
+	s.sequence = min(s.sequence, maxCount-1) + 1 // resuming counts as a step
 	return m, changed, nil
 }
 
@@ -297,7 +299,7 @@ func (s *savedState) check(messages int) error {
 		"spent.usage.input_tokens": s.Spent.Usage.Input, "spent.usage.output_tokens": s.Spent.Usage.Output,
 		"spent.usage.cache_creation_input_tokens": s.Spent.Usage.CacheCreation,
 		"spent.usage.cache_read_input_tokens":     s.Spent.Usage.CacheRead, "spent.usage.replies": int64(s.Spent.Usage.Replies),
-		"spent.failing": int64(s.Spent.Failing), "spent.elapsed_ns": int64(s.Spent.Elapsed) / 1000,
+		"spent.failing": int64(s.Spent.Failing), "spent.elapsed_ns": int64(s.Spent.Elapsed / time.Microsecond),
 		"compaction.context": s.Compact.Context, "compaction.floor": s.Compact.Floor,
 	} {
 		if n < 0 || n > maxCount {
