@@ -43,6 +43,7 @@ const (
 // standard library and internal itself: what they import, every user downloads.
 var dependencies = []string{
 	"github.com/anthropics/anthropic-sdk-go/v2",
+	"go.opentelemetry.io/otel", // the SDK requires its API
 }
 
 // borders lists what internal packages may import of this module, lowest first. The
@@ -58,6 +59,8 @@ var borders = map[string][]string{
 	"internal/request":    {"internal/history", "internal/wire"},
 	"internal/filelock":   {},
 	"internal/recordfile": {"internal/filelock"},
+	"internal/telemetry":  {"internal/dispatch"},
+	"internal/transcript": {"internal/history", "internal/wire"},
 	"internal/question":   {"internal/wire"},
 	"internal/redact":     {},
 	"internal/tty":        {},

@@ -68,7 +68,7 @@ func withEnvironmentLog(level string, run func() error) (string, error) {
 		return "", err
 	}
 	text, err := os.ReadFile(file.Name())
-	return regexp.MustCompile(`(?m)^time=\S+ | duration=\S+`).ReplaceAllString(string(text), ""), err
+	return regexp.MustCompile(`(?m)^time=\S+ | duration=\S+| conversation_id=\S+`).ReplaceAllString(string(text), ""), err
 }
 
 // A failing call is one record. It has what the model does not read: the cause,
@@ -100,7 +100,7 @@ func ExampleParams_logger() {
 		Level: slog.LevelWarn,
 		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { // what differs from run to run
 			switch a.Key {
-			case slog.TimeKey, "duration":
+			case slog.TimeKey, "duration", "conversation_id":
 				return slog.Attr{}
 			case "stack":
 				return slog.String("stack", "(cut here)")

@@ -9,18 +9,20 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/toolrunner/toolrunner/internal/dispatch"
 	"github.com/toolrunner/toolrunner/internal/history"
 	"github.com/toolrunner/toolrunner/internal/machine"
-	"github.com/toolrunner/toolrunner/internal/redact"
 	"github.com/toolrunner/toolrunner/internal/request"
 	"github.com/toolrunner/toolrunner/internal/schema"
+	"github.com/toolrunner/toolrunner/internal/telemetry"
 )
 
 // This file writes the records of a run: what it does, and what goes wrong beside its
-// results. They hold names, ids, sizes and times. What messages hold is
+// results. They hold names, ids, sizes and times. Each has the conversation_id, and the
+// trace_id and span_id of the span that it belongs to, if there is one. What messages hold is
 // in them at debug level only, keys and tokens at none; errors are cut off after
 // 1,000 bytes.
 //
@@ -41,6 +43,7 @@ import (
 //	warn   tool call abandoned  tool call_id iteration duration error: its handler ignores its context
 //	info   tool call decided    tool call_id iteration decision, reason at debug level
 //	warn   tools changed        tools: missing or others than when the resumed run was saved
+//	warn   telemetry blocked    after: a tracer or meter took longer, and gets nothing more of the run
 //	warn   checkpoint failed    error: at the end of a run that has another one
 //	warn   tool not found       tool call_id iteration available
 
@@ -67,12 +70,19 @@ func environmentLogger() *slog.Logger {
 type recorder struct {
 	*slog.Logger
 
-	secrets *redact.Set
+	redactor *redactor
 }
 
 func newRecorder(logger *slog.Logger) recorder {
 	h := newRedactor(logger.Handler())
-	return recorder{slog.New(h), h.known}
+	return recorder{slog.New(h), h}
+}
+
+// of returns the recorder for a conversation, whose id each record has.
+func (l recorder) of(id string) recorder {
+	h := *l.redactor
+	h.conversation = id
+	return recorder{slog.New(&h), &h}
 }
 
 // errorText returns the text of an error for a record. What the model or the API
@@ -80,16 +90,19 @@ func newRecorder(logger *slog.Logger) recorder {
 func (l recorder) errorText(ctx context.Context, err error) string {
 	if !l.Enabled(ctx, slog.LevelDebug) {
 		if input := (*schema.Error)(nil); errors.As(err, &input) {
+			if fields := input.Fields(); len(fields) > 0 {
+				return "invalid input: " + strings.Join(fields, ", ")
+			}
 			return "invalid input"
 		}
 		if reply := (*ReplyError)(nil); errors.As(err, &reply) {
-			return excerpt(l.secrets, (&ReplyError{Reason: reply.Reason, Err: reply.Err}).Error())
+			return excerpt(l.redactor.known, (&ReplyError{Reason: reply.Reason, Err: reply.Err}).Error())
 		}
 		if incomplete := (*IncompleteStreamError)(nil); errors.As(err, &incomplete) && errors.Is(incomplete.Err, io.ErrUnexpectedEOF) {
-			return excerpt(l.secrets, (&IncompleteStreamError{Events: incomplete.Events, Last: incomplete.Last, Err: io.ErrUnexpectedEOF}).Error())
+			return excerpt(l.redactor.known, (&IncompleteStreamError{Events: incomplete.Events, Last: incomplete.Last, Err: io.ErrUnexpectedEOF}).Error())
 		}
 	}
-	return excerpt(l.secrets, textOf(err))
+	return excerpt(l.redactor.known, textOf(err))
 }
 
 // hide takes note of what a request holds that no record may.
@@ -97,9 +110,9 @@ func (l recorder) hide(ctx context.Context, r *request.Request) {
 	if !l.Enabled(ctx, slog.LevelError) {
 		return
 	}
-	r.OnHeader = l.secrets.AddHeader
+	r.OnHeader = l.redactor.known.AddHeader
 	for i := range r.Params.MCPServers {
-		l.secrets.Add(r.Params.MCPServers[i].AuthorizationToken.Value)
+		l.redactor.known.Add(r.Params.MCPServers[i].AuthorizationToken.Value)
 	}
 }
 
@@ -222,7 +235,7 @@ func (l recorder) decided(ctx context.Context, call *machine.Call, d Decision) {
 	}
 	attrs := append(callAttrs(call), slog.String("decision", d.String()))
 	if d.reason != "" && l.Enabled(ctx, slog.LevelDebug) {
-		attrs = append(attrs, slog.String("reason", excerpt(l.secrets, d.reason)))
+		attrs = append(attrs, slog.String("reason", excerpt(l.redactor.known, d.reason)))
 	}
 	l.LogAttrs(ctx, slog.LevelInfo, "tool call decided", attrs...)
 }
@@ -230,6 +243,11 @@ func (l recorder) decided(ctx context.Context, call *machine.Call, d Decision) {
 // toolsChanged reports tools that the model of a resumed run knows otherwise.
 func (l recorder) toolsChanged(ctx context.Context, names []string) {
 	l.LogAttrs(ctx, slog.LevelWarn, "tools changed", slog.Any("tools", names))
+}
+
+// traceBlocked reports a tracer or meter that took too long, and whose goroutine may still run.
+func (l recorder) traceBlocked(ctx context.Context) {
+	l.LogAttrs(ctx, slog.LevelWarn, "telemetry blocked", slog.Duration("after", telemetry.Patience))
 }
 
 func (l recorder) notSaved(ctx context.Context, err error) {

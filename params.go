@@ -9,6 +9,8 @@ import (
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/option"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/toolrunner/toolrunner/internal/request"
 )
@@ -91,6 +93,16 @@ type Params struct { //nolint:recvcheck // it is printed by value, and too large
 	// or debug, and nothing otherwise. Records hold contents at debug level only, and keys
 	// at no level.
 	Logger *slog.Logger
+
+	// TracerProvider makes the spans of runs and calls, and those of the SDK for requests.
+	// Nil means the one that is registered with OpenTelemetry when a run begins. The
+	// environment variable ANTHROPIC_OPEN_TELEMETRY=false turns spans and metrics off. A
+	// provider that panics or blocks does not end a run.
+	TracerProvider trace.TracerProvider
+
+	// MeterProvider makes the metrics of runs, requests and calls. Nil means the one that is
+	// registered with OpenTelemetry when a run begins.
+	MeterProvider metric.MeterProvider
 
 	// RequestOptions apply to every request of the runner, after those of the client. They
 	// may change anything but messages, system, tools and thinking in the body.

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/toolrunner/toolrunner/internal/redact"
 )
 
@@ -15,10 +17,11 @@ import (
 type redactor struct {
 	slog.Handler
 
-	known *redact.Set
+	known        *redact.Set
+	conversation string // whose records these are; empty: it is not known
 }
 
-func newRedactor(h slog.Handler) *redactor { return &redactor{h, &redact.Set{}} }
+func newRedactor(h slog.Handler) *redactor { return &redactor{Handler: h, known: &redact.Set{}} }
 
 // Handle passes on the record without the secrets in its text.
 func (h *redactor) Handle(ctx context.Context, record slog.Record) error {
@@ -27,6 +30,12 @@ func (h *redactor) Handle(ctx context.Context, record slog.Record) error {
 		clean.AddAttrs(h.hide(a))
 		return true
 	})
+	if h.conversation != "" {
+		clean.AddAttrs(slog.String("conversation_id", h.conversation))
+	}
+	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
+		clean.AddAttrs(slog.String("trace_id", span.TraceID().String()), slog.String("span_id", span.SpanID().String()))
+	}
 	return h.Handler.Handle(ctx, clean)
 }
 
@@ -44,12 +53,12 @@ func (h *redactor) WithAttrs(attrs []slog.Attr) slog.Handler {
 	for i, a := range attrs {
 		clean[i] = h.hide(a)
 	}
-	return &redactor{h.Handler.WithAttrs(clean), h.known}
+	return &redactor{h.Handler.WithAttrs(clean), h.known, h.conversation}
 }
 
 // WithGroup implements [slog.Handler].
 func (h *redactor) WithGroup(name string) slog.Handler {
-	return &redactor{h.Handler.WithGroup(name), h.known}
+	return &redactor{h.Handler.WithGroup(name), h.known, h.conversation}
 }
 
 // excerpt returns the beginning of a text of any length without its secrets, which

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"runtime"
 	"sync"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/toolrunner/toolrunner/internal/history"
 	"github.com/toolrunner/toolrunner/internal/machine"
 	"github.com/toolrunner/toolrunner/internal/request"
+	"github.com/toolrunner/toolrunner/internal/telemetry"
 )
 
 // Runner is a conversation in which the runner answers the model's calls. A conversation
@@ -46,8 +48,10 @@ type Runner struct {
 	seal        string         // of the last record that it has
 	resumed     int64          // the sequence of the snapshot that it was resumed from
 
-	eager   *eager // nil unless calls may run while a reply streams
-	turn    *Turn  // the last one that was handed out
+	trace   *telemetry.Run  // nil: no loop is under way, or nobody looks at it
+	abandon runtime.Cleanup // ends it
+	eager   *eager          // nil unless calls may run while a reply streams
+	turn    *Turn           // the last one that was handed out
 	last    *lastReply
 	noBody  bool // no loop body sees the turns
 	outcome Outcome
@@ -82,6 +86,7 @@ func New(messages *anthropic.BetaMessageService, tools []anthropic.BetaTool, par
 	if r.machine, err = machine.New(cmp.Or(params.ConversationID, rand.Text()), set, drafts); err != nil {
 		return nil, publicError(err)
 	}
+	r.log = r.log.of(r.machine.ID())
 	r.tools = definitionsOf(r.machine.FirstTools())
 	return r, nil
 }
@@ -175,6 +180,7 @@ func (r *Runner) breakOff(ctx context.Context, turn *Turn) {
 	r.outcome, r.err = r.standing(OutcomeStopped), nil
 	r.err = endError(r.outcome, "")
 	r.saveEnd(ctx)
+	r.endTrace(ctx, end{outcome: r.outcome}, nil)
 }
 
 // Next takes one step: it finishes the turn that it returned last, and returns

@@ -10,7 +10,7 @@ import (
 	"github.com/toolrunner/toolrunner/internal/schema"
 )
 
-// Calls are prepared, decided on and run here, and their results reported.
+// Calls are prepared and run here, and their results reported.
 
 // callJob is what the runner knows a job by.
 type callJob struct {
@@ -214,12 +214,14 @@ func (r *Runner) prepareCall(ctx context.Context, call *machine.Call, public *Ca
 		return dispatch.Plan{}, false
 	case tool == nil:
 		r.log.notFound(ctx, call, found.available)
+		r.traceCall(ctx, "tool_not_found", call)
 		r.setResult(call, ErrorResult(history.NotFound(call.Use())))
 		return dispatch.Plan{}, false
 	}
 	input, read, err := fitted(tool, public.Input, r.Params.Validate)
 	if err != nil {
 		r.log.refused(ctx, call, err)
+		r.traceCall(ctx, "invalid_input", call)
 		r.setResult(call, failedResult(nil, err))
 		return dispatch.Plan{}, false
 	}
@@ -228,9 +230,14 @@ func (r *Runner) prepareCall(ctx context.Context, call *machine.Call, public *Ca
 	if !tool.discreet || len(r.Params.Middleware) > 0 {
 		public.show()
 	}
-	handler, timeout := wrap(tool.handler, r.Params.Middleware), tool.timeout
+	handler, timeout, run := wrap(tool.handler, r.Params.Middleware), tool.timeout, r.trace
 	return dispatch.Plan{
-		Call:      func(ctx context.Context) (any, error) { return perform(ctx, public, handler, timeout) },
+		Call: func(ctx context.Context) (any, error) {
+			ctx, traced := startCallTrace(ctx, run, call, tool, input, !found.calling)
+			result, err := perform(ctx, public, handler, timeout)
+			endCallTrace(ctx, traced, call.Use(), result, err)
+			return result, err
+		},
 		Goexit:    func() (any, error) { return failedResult(nil, dispatch.ErrGoexit), dispatch.ErrGoexit },
 		Exclusive: tool.exclusive, Repeats: tool.repeatable,
 	}, true
@@ -276,77 +283,6 @@ func fitted(tool *registered, input []byte, validate Validation) ([]byte, *schem
 	}
 	read, err := tool.schema.Read(input)
 	return input, read, err
-}
-
-// ask has each call that can run decided on before any of them does.
-func (r *Runner) ask(ctx context.Context, calls []*machine.Call) error {
-	for _, call := range calls {
-		approver := r.Params.Approve // which may change it
-		if approver == nil {
-			return nil
-		}
-		public := r.unseen(call)
-		if _, ok := r.prepareCall(ctx, call, public); !ok || public.decided {
-			continue
-		}
-		public.show()
-		public.read, public.definition = nil, r.definitionOf(call) // an approver may keep the call for days
-		if err := contextError(ctx); err != nil {
-			return err
-		}
-		if err := r.askOne(ctx, approver, call, public); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// definitionOf returns the definition of a call's tool, or nil.
-func (r *Runner) definitionOf(call *machine.Call) []byte {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if tool := r.toolOf(call); tool != nil {
-		return tool.definition
-	}
-	return nil
-}
-
-// askOne has an approver decide on a call.
-func (r *Runner) askOne(ctx context.Context, approver Approver, call *machine.Call, public *Call) error {
-	public.refusal = func(input []byte) error {
-		r.mu.Lock()
-		tool, validate := r.toolOf(call), r.validate
-		r.mu.Unlock()
-		_, _, err := fitted(tool, input, validate)
-		return err
-	}
-	d, err := approve(ctx, approver, public)
-	if ended := contextError(ctx); ended != nil {
-		return ended
-	}
-	if err != nil {
-		return noDecision(call, err)
-	}
-	r.mu.Lock()
-	same := r.machine.Same(call)                                         // the approver may have taken over
-	open := same != nil && r.machine.Runnable(same) && !same.IsDecided() // otherwise somebody was faster
-	r.mu.Unlock()
-	if same == nil {
-		return r.decideDiscarded(call, d)
-	}
-	if !open {
-		return nil
-	}
-	return r.decide(ctx, same, d)
-}
-
-// approve calls an approver and turns a panic into an error: without an answer nothing
-// runs.
-func approve(ctx context.Context, approver Approver, call *Call) (d Decision, err error) {
-	defer catch(&err)
-	d, err = approver(ctx, call)
-	probe(err)
-	return d, err
 }
 
 // perform calls a handler. The result is nil if it was interrupted.

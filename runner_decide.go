@@ -3,6 +3,9 @@ package toolrunner
 import (
 	"context"
 	"fmt"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/toolrunner/toolrunner/internal/machine"
 )
@@ -143,4 +146,79 @@ func (r *Runner) publicAll(calls []*machine.Call) []*Call {
 		all[i] = r.public(call)
 	}
 	return all
+}
+
+// ask has each call that can run decided on before any of them does.
+func (r *Runner) ask(ctx context.Context, calls []*machine.Call) error {
+	for _, call := range calls {
+		approver := r.Params.Approve // which may change it
+		if approver == nil {
+			return nil
+		}
+		public := r.unseen(call)
+		if _, ok := r.prepareCall(ctx, call, public); !ok || public.decided {
+			continue
+		}
+		public.show()
+		public.read, public.definition = nil, r.definitionOf(call) // an approver may keep the call for days
+		if err := contextError(ctx); err != nil {
+			return err
+		}
+		if err := r.askOne(ctx, approver, call, public); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// definitionOf returns the definition of a call's tool, or nil.
+func (r *Runner) definitionOf(call *machine.Call) []byte {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if tool := r.toolOf(call); tool != nil {
+		return tool.definition
+	}
+	return nil
+}
+
+// askOne has an approver decide on a call.
+func (r *Runner) askOne(ctx context.Context, approver Approver, call *machine.Call, public *Call) error {
+	public.refusal = func(input []byte) error {
+		r.mu.Lock()
+		tool, validate := r.toolOf(call), r.validate
+		r.mu.Unlock()
+		_, _, err := fitted(tool, input, validate)
+		return err
+	}
+	asked := time.Now()
+	d, err := approve(ctx, approver, public)
+	if err == nil && r.trace.IsTraced() {
+		r.traceCall(ctx, "decision", call, attribute.String("toolrunner.decision", d.String()), attribute.Float64("toolrunner.wait", time.Since(asked).Seconds()))
+	}
+	if ended := contextError(ctx); ended != nil {
+		return ended
+	}
+	if err != nil {
+		return noDecision(call, err)
+	}
+	r.mu.Lock()
+	same := r.machine.Same(call)                                         // the approver may have taken over
+	open := same != nil && r.machine.Runnable(same) && !same.IsDecided() // otherwise somebody was faster
+	r.mu.Unlock()
+	if same == nil {
+		return r.decideDiscarded(call, d)
+	}
+	if !open {
+		return nil
+	}
+	return r.decide(ctx, same, d)
+}
+
+// approve calls an approver and turns a panic into an error: without an answer nothing
+// runs.
+func approve(ctx context.Context, approver Approver, call *Call) (d Decision, err error) {
+	defer catch(&err)
+	d, err = approver(ctx, call)
+	probe(err)
+	return d, err
 }

@@ -50,6 +50,7 @@ func (r *Runner) newTurn(ctx context.Context, s machine.Step) *Turn {
 		r.requestFailed(t.request == nil || t.request.Departed())
 		err = replyError(ctx, err)
 		r.log.failure(ctx, t.iteration, err)
+		r.traceRequest(ctx, t, nil, err)
 		return err
 	}
 	return t
@@ -96,11 +97,14 @@ func (r *Runner) record(ctx context.Context, t *Turn, raw []byte) error {
 		return err
 	}
 	r.log.reply(ctx, t.iteration, reply, time.Since(t.began), t.request.Response()) //nolint:bodyclose // who has read the reply has closed it
+	r.traceRequest(ctx, t, reply, nil)
 	switch {
 	case t.kind == machine.Send:
 		r.parse(history.RuleFor(anthropic.BetaStopReason(reply.StopReason)))
 	case !summary:
 		r.log.noSummary(ctx, machine.ErrNoSummary)
+	default:
+		r.trace.Event(ctx, "compaction")
 	}
 	return nil
 }
@@ -131,10 +135,17 @@ func (r *Runner) prepare(ctx context.Context, s machine.Step, turn *Turn, stream
 	if dropped > 0 {
 		r.log.dropped(ctx, dropped)
 	}
-	req.OnRetry = func(before *http.Response) { r.log.attempt(ctx, turn.iteration, req.Attempts(), before) }
+	req.OnRetry = func(before *http.Response) {
+		r.log.attempt(ctx, turn.iteration, req.Attempts(), before)
+		r.traceRetry(ctx, turn.iteration, req.Attempts(), before)
+	}
 	r.log.hide(ctx, req)
 	fresh := in.Messages[min(r.logged, len(in.Messages)):]
-	req.OnBegin = func() { r.log.request(ctx, turn.iteration, req, streaming, fresh) }
+	traced := r.traceResponses(ctx, req)
+	req.OnBegin = func(sent *http.Request) {
+		r.log.request(ctx, turn.iteration, req, streaming, fresh)
+		traced(sent, turn.iteration, s.Kind)
+	}
 	r.logged = sent
 	return req, nil
 }
@@ -190,7 +201,7 @@ func (r *Runner) isTooLong(req *request.Request) bool {
 // service returns the caller's service, for one request.
 func (r *Runner) service(req *request.Request) *anthropic.BetaMessageService {
 	service := *r.messages
-	service.Options = slices.Concat([]option.RequestOption{req.Option()}, service.Options)
+	service.Options = slices.Concat([]option.RequestOption{req.Option()}, service.Options, r.traceOptions())
 	return &service
 }
 
@@ -219,6 +230,7 @@ func (r *Runner) takeSummary(ctx context.Context, turn *Turn) error {
 	}
 	r.mu.Unlock()
 	if reply != nil {
+		r.traceRequest(ctx, turn, reply, nil)
 		r.log.reply(ctx, turn.iteration, reply, time.Since(turn.began), turn.request.Response()) //nolint:bodyclose // who has read the reply has closed it
 	}
 	switch {
@@ -227,6 +239,7 @@ func (r *Runner) takeSummary(ctx context.Context, turn *Turn) error {
 		return nil
 	case err == nil:
 		r.logged = 0
+		r.trace.Event(ctx, "compaction")
 	}
 	return err
 }

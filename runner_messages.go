@@ -58,7 +58,8 @@ func (r *Runner) AppendMessages(messages ...anthropic.BetaMessageParam) error {
 // SetMessages returns a *[HistoryError] for messages that the API would refuse, and an
 // error if there are none or while the history is being compacted. Nothing has then
 // changed.
-func (r *Runner) SetMessages(messages ...anthropic.BetaMessageParam) error {
+func (r *Runner) SetMessages(messages ...anthropic.BetaMessageParam) (err error) {
+	defer r.traceTakeover(&err)
 	turn := r.turn
 	lost := turn != nil && turn.isLost()
 	drafts, err := history.EncodeAll(messages, r.known(turn))

@@ -75,6 +75,7 @@ func Resume(messages *anthropic.BetaMessageService, tools []anthropic.BetaTool, 
 		return nil, publicError(err)
 	}
 	r.machine, r.resumed = restored, record.Sequence
+	r.log = r.log.of(restored.ID())
 	r.tools = definitionsOf(restored.FirstTools())
 	if reply, rule := restored.LastReply(); reply != nil {
 		r.last = &lastReply{raw: reply, message: &anthropic.BetaMessage{}}

@@ -19,10 +19,12 @@ func (r *Runner) advance(ctx context.Context, streaming bool, level int) (*Turn,
 		return nil, err
 	}
 	defer r.leaveStep()
+	ctx = r.beginTrace(ctx)
 	returned := false
 	defer func() {
 		if !returned {
 			r.outcome, r.err = OutcomeFailed, errPanicked
+			r.endTrace(ctx, end{outcome: OutcomeFailed}, errPanicked)
 		}
 	}()
 	turn, ended, err := r.steps(ctx, streaming)
@@ -40,6 +42,7 @@ func (r *Runner) advance(ctx context.Context, streaming bool, level int) (*Turn,
 			r.saveEnd(ctx)
 		}
 		r.log.end(ctx, ended.outcome, r.IterationCount(), r.Usage())
+		r.endTrace(ctx, ended, err)
 	}
 	return turn, err
 }

@@ -271,8 +271,9 @@ func (t *Turn) Replace(messages ...anthropic.BetaMessageParam) error {
 
 // takeOver changes the history. What the body has made of results counts, should their
 // calls come back.
-func (t *Turn) takeOver(change func(m *machine.Machine, lost bool) error) error {
+func (t *Turn) takeOver(change func(m *machine.Machine, lost bool) error) (err error) {
 	r := t.runner
+	defer r.traceTakeover(&err)
 	r.amend(t)
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -70,7 +70,7 @@ func (m *Machine) limitReached(l StepLimits) (Step, bool) {
 
 // reached says which limit has been reached, or returns "".
 func (s *spending) reached(l *Limits, now time.Time) string {
-	input := sum(s.usage.InputTokens, s.usage.CacheReadInputTokens, s.usage.CacheCreationInputTokens)
+	input := s.usage.AllInput()
 	for _, tokens := range []struct {
 		name       string
 		limit, has int64
@@ -160,6 +160,11 @@ func sum(counts ...int64) int64 {
 	return total
 }
 
+// AllInput returns the input tokens, those read from and written to caches included.
+func (u *Usage) AllInput() int64 {
+	return sum(u.InputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens)
+}
+
 // plus adds the totals of o.
 func (u *Usage) plus(o Usage) {
 	u.Replies = int(min(sum(int64(u.Replies), int64(o.Replies)), maxSteps))
@@ -229,7 +234,7 @@ func (u *Usage) addCompactions(object []byte) {
 func contextTokens(object []byte) int64 {
 	var u Usage
 	u.addTokens(object)
-	return sum(u.InputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens, u.OutputTokens)
+	return sum(u.AllInput(), u.OutputTokens)
 }
 
 // count returns the value of a JSON number that is a natural number below 2^53, else

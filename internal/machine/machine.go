@@ -283,6 +283,9 @@ func (m *Machine) Iteration() int { return m.s.iteration }
 // Usage returns what the replies of the conversation have cost.
 func (m *Machine) Usage() Usage { return m.s.usage }
 
+// RunUsage returns what the replies of the run have cost.
+func (m *Machine) RunUsage() Usage { return m.s.spent.usage }
+
 // LastReply returns the last reply, or nil, and what follows it.
 func (m *Machine) LastReply() ([]byte, history.Rule) { return m.s.reply, m.s.rule }
 

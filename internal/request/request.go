@@ -46,10 +46,13 @@ type Request struct {
 	// Params is what the SDK encodes.
 	Params anthropic.BetaMessageNewParams
 	// OnBegin, if not nil, is called once, before the first attempt.
-	OnBegin func()
+	OnBegin func(*http.Request)
 	// OnRetry, if not nil, is called before each attempt but the first, with the
 	// response to the one before, or nil.
 	OnRetry func(before *http.Response)
+	// OnResponse, if not nil, is called with the response to each attempt, before its body
+	// is read.
+	OnResponse func(*http.Response)
 	// OnHeader, if not nil, is called with the headers of each attempt.
 	OnHeader func(http.Header)
 

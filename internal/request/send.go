@@ -37,6 +37,9 @@ func (r *Request) Option() option.RequestOption {
 		if r.OnHeader != nil && r.response != nil && r.response.Request != nil { // what signs comes after us
 			r.OnHeader(r.response.Request.Header)
 		}
+		if r.OnResponse != nil && r.response != nil {
+			r.OnResponse(r.response)
+		}
 		return r.response, err
 	})
 }
@@ -62,7 +65,7 @@ func (r *Request) announce(req *http.Request) {
 		r.OnHeader(req.Header)
 	}
 	if r.attempts == 1 && r.OnBegin != nil {
-		r.OnBegin()
+		r.OnBegin(req)
 	}
 }
 

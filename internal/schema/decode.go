@@ -117,9 +117,9 @@ func (d *Decoder) fill(v *jsonValue, into reflect.Value) error {
 	f.notes, f.reporting = &notes{checker: checker{digits: digitsFor(v.raw)}}, true
 	f.value(d.plan, v, into)
 	if f.notes.faults == nil {
-		f.notes.faults = []string{f.notes.first}
+		f.notes.faults, f.notes.fields = []string{f.notes.first}, []string{f.notes.firstField}
 	}
-	return &Error{faults: f.notes.faults, unlisted: f.notes.unlisted, cause: f.notes.cause}
+	return &Error{faults: f.notes.faults, fields: f.notes.fields, unlisted: f.notes.unlisted, cause: f.notes.cause}
 }
 
 func readDocument(input json.RawMessage) (*Document, error) {

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -18,6 +19,7 @@ const (
 // Error says what is wrong with the input of a call. Its text is written for the model.
 type Error struct {
 	faults   []string
+	fields   []string // of the faults; see Fields
 	unlisted int
 	cause    error // of a decoder; may be nil
 }
@@ -34,6 +36,10 @@ func (e *Error) Error() string {
 	return text
 }
 
+// Fields names what is wrong without what the model wrote: paths of properties that the schema has. A key of the model's own
+// is a star.
+func (e *Error) Fields() []string { return e.fields }
+
 // Unwrap returns what a decoder failed with, or nil.
 func (e *Error) Unwrap() error { return e.cause }
 
@@ -41,11 +47,46 @@ func invalidJSON(err error) error {
 	return &Error{faults: []string{"not valid JSON: " + err.Error()}, cause: err}
 }
 
+// fault notes what is wrong with the value that is compared.
+func (c *checker) fault(text func() string) {
+	switch {
+	case c.quiet:
+		c.failed = true
+	case len(c.faults) == maxFaults:
+		c.unlisted++
+	default:
+		c.faults = append(c.faults, describeFault(c.path, text()))
+		c.fields = append(c.fields, fieldOf(c.path))
+	}
+}
+
+// faultAt is a fault of the member with that key.
+func (c *checker) faultAt(key string, text func() string) { c.faultIn(pathStep{key: key}, text) }
+
+// faultIn is a fault of what a step leads to.
+func (c *checker) faultIn(step pathStep, text func() string) {
+	c.path = append(c.path, step)
+	c.fault(text)
+	c.path = c.path[:len(c.path)-1]
+}
+
 // pathStep is the key of a member or the index of an item.
 type pathStep struct {
 	key     string
 	index   int
 	isIndex bool
+	isOwn   bool // the model's own key, which no schema has
+}
+
+// fieldOf names what a path leads to, for a record.
+func fieldOf(path []pathStep) string {
+	declared := slices.Clone(path)
+	for i := range declared {
+		if declared[i].isOwn {
+			declared[i].key = "*"
+		}
+	}
+	return strings.TrimSuffix(describeFault(declared, ""), ": ")
 }
 
 func describeFault(path []pathStep, text string) string {

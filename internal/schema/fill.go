@@ -21,8 +21,9 @@ type filler struct {
 // notes are what a filler remembers: what is wrong with the keys, or else the first value that is not of its type.
 type notes struct {
 	checker
-	cause error
-	first string
+	cause      error
+	first      string
+	firstField string
 }
 
 func (f filler) value(p *plan, v *jsonValue, into reflect.Value) bool {
@@ -62,7 +63,7 @@ func (f filler) refuse(p *plan, v *jsonValue) bool {
 func (f filler) unless(err error) bool {
 	if err != nil && f.reporting && f.notes.cause == nil {
 		f.notes.cause = err
-		f.notes.first = failure(f.notes.path, err)
+		f.notes.first, f.notes.firstField = failure(f.notes.path, err), fieldOf(f.notes.path)
 	}
 	return err == nil
 }
@@ -252,7 +253,7 @@ func (f filler) mapping(p *plan, v *jsonValue, into reflect.Value) bool {
 	all := true
 	for i := range v.elems {
 		elem.SetZero()
-		ok := f.inside(pathStep{key: v.elems[i].key}, p.elem, &v.elems[i], elem) && p.key(f, v.elems[i].key, key)
+		ok := f.inside(pathStep{key: v.elems[i].key, isOwn: true}, p.elem, &v.elems[i], elem) && p.key(f, v.elems[i].key, key)
 		if all = all && ok; !all && !f.reporting {
 			return false
 		}
@@ -319,7 +320,7 @@ func (f filler) stray(p *plan, member *jsonValue, into reflect.Value) bool {
 		return f.member(member, into)
 	case f.keys == dropKeys || !f.reporting:
 	case field == nil || field.unseen:
-		f.notes.faultAt(member.key, func() string { return "unknown property; " + p.known(member.key) })
+		f.notes.faultIn(pathStep{key: member.key, isOwn: true}, func() string { return "unknown property; " + p.known(member.key) })
 	default:
 		f.notes.faultAt(member.key, func() string { return "given more than once" })
 	}

@@ -27,9 +27,10 @@ type checker struct {
 	nullIsAbsent bool
 	path         []pathStep
 	faults       []string
-	unlisted     int // faults beyond maxFaults
-	steps        int // that are left
-	digits       int // that integers of any size may still take; see expand
+	fields       []string // of the faults
+	unlisted     int      // faults beyond maxFaults
+	steps        int      // that are left
+	digits       int      // that integers of any size may still take; see expand
 
 	quiet  bool // only whether there is a fault counts, which failed then says
 	failed bool
@@ -53,24 +54,6 @@ func (c *checker) spend(steps int) bool {
 	return c.steps >= 0 && (!c.quiet || !c.failed)
 }
 
-func (c *checker) fault(text func() string) {
-	switch {
-	case c.quiet:
-		c.failed = true
-	case len(c.faults) == maxFaults:
-		c.unlisted++
-	default:
-		c.faults = append(c.faults, describeFault(c.path, text()))
-	}
-}
-
-// faultAt is a fault of the member with that key.
-func (c *checker) faultAt(key string, text func() string) {
-	c.path = append(c.path, pathStep{key: key})
-	c.fault(text)
-	c.path = c.path[:len(c.path)-1]
-}
-
 // err is what is wrong with the input.
 func (c *checker) err() error {
 	if c.steps < 0 {
@@ -79,7 +62,7 @@ func (c *checker) err() error {
 	if len(c.faults) == 0 {
 		return nil
 	}
-	return &Error{faults: c.faults, unlisted: c.unlisted}
+	return &Error{faults: c.faults, fields: c.fields, unlisted: c.unlisted}
 }
 
 func (c *checker) value(r *rule, v *jsonValue) {
@@ -314,7 +297,7 @@ func (c *checker) object(r *rule, v *jsonValue) {
 		member := &v.elems[i]
 		if r.names != nil {
 			name := jsonString(member.key)
-			c.at(pathStep{key: member.key}, r.names, &name)
+			c.at(pathStep{key: member.key, isOwn: true}, r.names, &name)
 		}
 		known, ok := r.index[member.key]
 		if ok {
@@ -348,7 +331,7 @@ func (c *checker) patterned(r *rule, member *jsonValue) (matched bool) {
 			matched = true // not understood: it may well match
 		} else if c.matches(p.pattern, member.key) {
 			matched = true
-			c.at(pathStep{key: member.key}, p.rule, member)
+			c.at(pathStep{key: member.key, isOwn: true}, p.rule, member)
 		}
 	}
 	return matched
@@ -359,10 +342,10 @@ func (c *checker) unknownMember(r *rule, member *jsonValue) {
 		return
 	}
 	if !r.additional.never {
-		c.element(pathStep{key: member.key}, r.additional, member)
+		c.element(pathStep{key: member.key, isOwn: true}, r.additional, member)
 		return
 	}
-	c.faultAt(member.key, func() string { return "unknown property; " + r.known(member.key) })
+	c.faultIn(pathStep{key: member.key, isOwn: true}, func() string { return "unknown property; " + r.known(member.key) })
 }
 
 // doubles lists the members of all objects whose key their object has already: who reads them takes the one or the other.
@@ -378,10 +361,10 @@ func (c *checker) doubled(v *jsonValue) {
 	for i := range v.elems {
 		member := &v.elems[i]
 		if _, ok := seen[member.key]; ok && v.kind == kindObject {
-			c.faultAt(member.key, func() string { return "given more than once" })
+			c.faultIn(pathStep{key: member.key, isOwn: true}, func() string { return "given more than once" })
 		}
 		seen[member.key] = struct{}{}
-		c.path = append(c.path, pathStep{key: member.key, index: i, isIndex: v.kind == kindArray})
+		c.path = append(c.path, pathStep{key: member.key, index: i, isIndex: v.kind == kindArray, isOwn: true})
 		c.doubled(member)
 		c.path = c.path[:len(c.path)-1]
 	}

@@ -64,17 +64,41 @@ func TestLoggerLearnsWhichCallsStartEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		params := runtest.EagerParams()
+		params.ConversationID = "c"
 		params.Logger = slog.New(slog.NewTextHandler(&out, nil))
 		var ran runtest.Journal
 		c := runtest.Start(t, params, runtest.Tools(ran.Reads("look"), ran.Tool("change")), runtest.Blocks("a look", "b change", "text").StopReason("tool_use"), toolrunnertest.Text("done"))
 		c.MustStream(t, nil)
 		for _, want := range []string{
-			`msg="tool call started" tool=look call_id=a iteration=1 eager=true` + "\n",
-			`msg="tool call started" tool=change call_id=b iteration=1` + "\n",
+			`msg="tool call started" tool=look call_id=a iteration=1 eager=true conversation_id=c` + "\n",
+			`msg="tool call started" tool=change call_id=b iteration=1 conversation_id=c` + "\n",
 		} {
 			if !strings.Contains(out.String(), want) {
 				t.Errorf("the log does not hold %q:\n%s", want, out.String())
 			}
 		}
 	})
+}
+
+// P14: the record of invalid input names the fields, and holds nothing that the model wrote:
+// neither values nor keys of its own.
+func TestTheRecordOfInvalidInputNamesTheFields(t *testing.T) {
+	type to struct {
+		Name string         `json:"name" jsonschema:"required"`
+		Tags map[string]int `json:"tags"`
+	}
+	type in struct {
+		To     []to    `json:"to"`
+		Amount float64 `json:"amount" jsonschema:"minimum=1"`
+	}
+	pay := toolrunner.NewTool("pay", "", func(context.Context, in) (string, error) { return "", nil })
+	var out bytes.Buffer
+	params := runtest.Asking("hi")
+	params.Logger = slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	c := runtest.Start(t, params, runtest.Tools(pay),
+		toolrunnertest.Message(toolrunnertest.Call("a", "pay", `{"to":[{"name":"x"},{"tags":{"hunter1":"hunter2"}}],"amount":0,"hunter3":1}`)), toolrunnertest.Text("done"))
+	c.Run(t)
+	if want := `error="invalid input: to[1].tags.*, to[1].name, amount, *"`; !strings.Contains(out.String(), want) || strings.Contains(out.String(), "hunter") {
+		t.Errorf("the log is\n%s\nwant %s", out.String(), want)
+	}
 }

@@ -37,7 +37,11 @@ func TestRecordsHaveTheirNames(t *testing.T) {
 	}
 	got := make(map[string]string) // the last of each name
 	for _, r := range s.Tape.Records {
-		got[r.Text] = r.Level.String() + " " + strings.Join(r.Keys, " ")
+		keys, ok := strings.CutSuffix(strings.Join(r.Keys, " "), " conversation_id")
+		if !ok || r.Attrs["conversation_id"].String() != s.ConversationID() {
+			t.Errorf("the record %q does not end with the conversation's id: %v", r.Text, r.Attrs)
+		}
+		got[r.Text] = r.Level.String() + " " + keys
 	}
 	want := map[string]string{
 		"request":           "INFO iteration model messages bytes streaming",

@@ -20,7 +20,7 @@ type Stage struct {
 	*toolrunner.Runner
 
 	Srv  *toolrunnertest.Server
-	Tape *recordTape
+	Tape *RecordTape
 	Ran  []string // ids of the calls that ran, in order, if one at a time
 }
 
@@ -33,7 +33,7 @@ func NewStage(t testing.TB, change func(*toolrunner.Params), replies ...toolrunn
 
 func NewStageWith(t testing.TB, change func(*toolrunner.Params), opts []option.RequestOption, replies ...toolrunnertest.Reply) *Stage {
 	t.Helper()
-	s := &Stage{Srv: toolrunnertest.NewServer(t, replies...), Tape: &recordTape{}}
+	s := &Stage{Srv: toolrunnertest.NewServer(t, replies...), Tape: &RecordTape{}}
 	client := s.Srv.Client(opts...)
 	params := toolrunner.Params{
 		BetaMessageNewParams: anthropic.BetaMessageNewParams{

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// recordTape is a slog handler that keeps records as text.
-type recordTape struct {
+// RecordTape is a slog handler that keeps records as text.
+type RecordTape struct {
 	mu      sync.Mutex
 	Records []tapedRecord
 	Level   slog.Level // the lowest that is kept; the zero value is info
@@ -21,13 +21,13 @@ type tapedRecord struct {
 	Attrs map[string]slog.Value
 }
 
-func (h *recordTape) Enabled(_ context.Context, level slog.Level) bool { return level >= h.Level }
+func (h *RecordTape) Enabled(_ context.Context, level slog.Level) bool { return level >= h.Level }
 
-func (h *recordTape) WithAttrs([]slog.Attr) slog.Handler { return h }
+func (h *RecordTape) WithAttrs([]slog.Attr) slog.Handler { return h }
 
-func (h *recordTape) WithGroup(string) slog.Handler { return h }
+func (h *RecordTape) WithGroup(string) slog.Handler { return h }
 
-func (h *recordTape) Handle(_ context.Context, r slog.Record) error {
+func (h *RecordTape) Handle(_ context.Context, r slog.Record) error {
 	taped := tapedRecord{Level: r.Level, Text: r.Message, Attrs: make(map[string]slog.Value)}
 	r.Attrs(func(a slog.Attr) bool {
 		taped.Keys = append(taped.Keys, a.Key)
@@ -41,14 +41,14 @@ func (h *recordTape) Handle(_ context.Context, r slog.Record) error {
 }
 
 // Named returns the records with a message.
-func (h *recordTape) Named(text string) []tapedRecord {
+func (h *RecordTape) Named(text string) []tapedRecord {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(h.Records), func(r tapedRecord) bool { return r.Text != text })
 }
 
 // Warnings returns the messages of the records above info.
-func (h *recordTape) Warnings() []string {
+func (h *RecordTape) Warnings() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var texts []string
