@@ -217,6 +217,10 @@ func (r *Result) encode(use history.Use) []byte {
 		}
 	}
 	block, err := r.appendBlock(make([]byte, 0, size), use)
+	if err == nil {
+		block, _ = wire.Sound(block)
+		err = history.CheckResult(block)
+	}
 	if err != nil {
 		failed := failedResult(nil, fmt.Errorf("the tool's result could not be encoded: %w", err))
 		block, _ = failed.appendBlock(nil, use) // one plain text block cannot fail
@@ -328,6 +332,9 @@ func appendContent(dst []byte, c anthropic.BetaToolResultBlockParamContentUnion)
 	}
 	if err := history.CheckDepth(block); err != nil {
 		return nil, err
+	}
+	if history.IsEmptyText(block) {
+		return dst, nil
 	}
 	return append(dst, block...), nil
 }

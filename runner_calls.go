@@ -121,7 +121,7 @@ func (r *Runner) amend(t *Turn) {
 	defer r.mu.Unlock()
 	for i := range t.exposed {
 		if string(blocks[i]) != string(t.exposed[i].before) {
-			r.machine.Amend(t.open[i], blocks[i])
+			r.machine.Amend(t.open[i], r.resolved(t.open[i], blocks[i]))
 			t.exposed[i].before = blocks[i]
 		}
 	}
@@ -199,7 +199,7 @@ func (r *Runner) setResult(call *machine.Call, result *Result) {
 	block := result.encode(call.Use())
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.machine.SetResult(call, block, result.Err)
+	r.machine.SetResult(call, r.resolved(call, block), result.Err)
 }
 
 // prepareCall looks up what runs a call. It reports false if there is nothing to run:

@@ -24,10 +24,6 @@ import (
 // the change that mends the library; TestTheRunnerAndTheOracleAgreeButForTheGaps fails for one that is closed.
 func gaps() map[toolrunnertest.Rule]string {
 	return map[toolrunnertest.Rule]string{
-		toolrunnertest.RuleBlockShape:          "A9: blocks without the fields of their type",
-		toolrunnertest.RuleImageType:           "R5: a bitmap",
-		toolrunnertest.RuleToolResultError:     "A9: an error without content",
-		toolrunnertest.RuleServerResultUnknown: "F30: a result of the API's without its use",
 	}
 }
 
