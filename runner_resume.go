@@ -9,6 +9,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
 	"github.com/toolrunner/toolrunner/internal/machine"
+	"github.com/toolrunner/toolrunner/internal/request"
 )
 
 // Snapshot returns the state of the run: its messages, the calls of the open turn
@@ -72,6 +73,9 @@ func Resume(messages *anthropic.BetaMessageService, tools []anthropic.BetaTool, 
 	}
 	restored, changed, err := record.Restore(set, params.forced(), r.unsigned)
 	if err != nil {
+		return nil, publicError(err)
+	}
+	if err := restored.CheckReferences(func(name string) bool { return request.Names(r.given, name) }); err != nil {
 		return nil, publicError(err)
 	}
 	r.machine, r.resumed = restored, record.Sequence

@@ -137,6 +137,9 @@ func checkResult(raw []byte, use history.Use) error {
 	if err != nil || b.Kind != history.TypeToolResult || b.ToolUseID != use.ID || b.IsEmptyError() {
 		return fmt.Errorf("its result is no tool_result for it that the API accepts: %.200s", raw)
 	}
+	if err := history.CheckResult(raw); err != nil {
+		return fmt.Errorf("its result is none that the API accepts: %w", err)
+	}
 	return nil
 }
 
