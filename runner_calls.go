@@ -192,7 +192,9 @@ func (r *Runner) finish(ctx context.Context, call *machine.Call, result *Result)
 	if result == nil || !calling {
 		return nil
 	}
-	return r.save(context.WithoutCancel(ctx))
+	ctx, cancel := lasting(ctx)
+	defer cancel()
+	return r.save(ctx)
 }
 
 func (r *Runner) setResult(call *machine.Call, result *Result) {

@@ -29,6 +29,10 @@ type Reply struct {
 	Notes      []string          // what was changed, so that the API takes it back
 }
 
+// maxReplyBlocks bounds the content of a reply. Real ones are far below; what looks through
+// calls one by one stays quick.
+const maxReplyBlocks = 10_000
+
 // ReadReply reads a message from the API. taken reports whether an id is in the
 // conversation already.
 //
@@ -69,6 +73,9 @@ func ReadReply(raw []byte, taken func(id string) bool) (*Reply, error) {
 	}
 	m, content := wrapContent(content) // what is kept of the blocks is part of it, not of raw
 	blocks, err := ParseBlocks(content)
+	if len(blocks) > maxReplyBlocks {
+		err = fmt.Errorf("it has more than %d content blocks", maxReplyBlocks)
+	}
 	if err == nil {
 		blocks, err = r.mend(blocks, taken)
 	}

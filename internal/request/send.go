@@ -37,11 +37,20 @@ func (r *Request) Option() option.RequestOption {
 		if r.OnHeader != nil && r.response != nil && r.response.Request != nil { // what signs comes after us
 			r.OnHeader(r.response.Request.Header)
 		}
+		r.limit()
+		if r.OnRejected != nil && isRejected(r.response) {
+			r.OnRejected(r.response)
+		}
 		if r.OnResponse != nil && r.response != nil {
 			r.OnResponse(r.response)
 		}
 		return r.response, err
 	})
+}
+
+// isRejected reports whether the API may take the request another time.
+func isRejected(response *http.Response) bool {
+	return response != nil && (response.StatusCode == http.StatusTooManyRequests || response.StatusCode >= http.StatusInternalServerError)
 }
 
 // Departure returns the option that takes note that the request leaves. It must come
