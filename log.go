@@ -12,9 +12,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/anthropics/anthropic-sdk-go/v2"
+
 	"github.com/toolrunner/toolrunner/internal/dispatch"
 	"github.com/toolrunner/toolrunner/internal/history"
 	"github.com/toolrunner/toolrunner/internal/machine"
+	"github.com/toolrunner/toolrunner/internal/redact"
 	"github.com/toolrunner/toolrunner/internal/request"
 	"github.com/toolrunner/toolrunner/internal/schema"
 	"github.com/toolrunner/toolrunner/internal/telemetry"
@@ -30,7 +33,9 @@ import (
 //	info   request              iteration model messages bytes streaming
 //	info   reply                iteration stop_reason duration input_tokens output_tokens request_id
 //	info   run ended            outcome iterations replies input_tokens output_tokens
+//	warn   request rejected     iteration attempt status, retry_after if the API says when
 //	warn   request retried      iteration attempt status
+//	warn   calls not run        iteration count stop_reason: the reply did not stop for them
 //	warn   request failed       iteration error
 //	warn   reply changed        iteration change
 //	warn   breakpoints dropped  count: the oldest cache_control, as a request may have four
@@ -70,18 +75,18 @@ func environmentLogger() *slog.Logger {
 type recorder struct {
 	*slog.Logger
 
-	redactor *redactor
+	redactor *redact.Handler
 }
 
 func newRecorder(logger *slog.Logger) recorder {
-	h := newRedactor(logger.Handler())
+	h := redact.NewHandler(logger.Handler())
 	return recorder{slog.New(h), h}
 }
 
 // of returns the recorder for a conversation, whose id each record has.
 func (l recorder) of(id string) recorder {
 	h := *l.redactor
-	h.conversation = id
+	h.Conversation = id
 	return recorder{slog.New(&h), &h}
 }
 
@@ -96,13 +101,13 @@ func (l recorder) errorText(ctx context.Context, err error) string {
 			return "invalid input"
 		}
 		if reply := (*ReplyError)(nil); errors.As(err, &reply) {
-			return excerpt(l.redactor.known, (&ReplyError{Reason: reply.Reason, Err: reply.Err}).Error())
+			return redact.Excerpt(l.redactor.Known, (&ReplyError{Reason: reply.Reason, Err: reply.Err}).Error())
 		}
 		if incomplete := (*IncompleteStreamError)(nil); errors.As(err, &incomplete) && errors.Is(incomplete.Err, io.ErrUnexpectedEOF) {
-			return excerpt(l.redactor.known, (&IncompleteStreamError{Events: incomplete.Events, Last: incomplete.Last, Err: io.ErrUnexpectedEOF}).Error())
+			return redact.Excerpt(l.redactor.Known, (&IncompleteStreamError{Events: incomplete.Events, Last: incomplete.Last, Err: io.ErrUnexpectedEOF}).Error())
 		}
 	}
-	return excerpt(l.redactor.known, textOf(err))
+	return redact.Excerpt(l.redactor.Known, textOf(err))
 }
 
 // hide takes note of what a request holds that no record may.
@@ -110,9 +115,9 @@ func (l recorder) hide(ctx context.Context, r *request.Request) {
 	if !l.Enabled(ctx, slog.LevelError) {
 		return
 	}
-	r.OnHeader = l.redactor.known.AddHeader
+	r.OnHeader = l.redactor.Known.AddHeader
 	for i := range r.Params.MCPServers {
-		l.redactor.known.Add(r.Params.MCPServers[i].AuthorizationToken.Value)
+		l.redactor.Known.Add(r.Params.MCPServers[i].AuthorizationToken.Value)
 	}
 }
 
@@ -127,7 +132,7 @@ func (l recorder) request(ctx context.Context, iteration int, r *request.Request
 		return
 	}
 	for _, m := range fresh {
-		l.LogAttrs(ctx, slog.LevelDebug, "message sent", slog.String("role", m.Role), slog.String("message", elide(m.Raw)))
+		l.LogAttrs(ctx, slog.LevelDebug, "message sent", slog.String("role", m.Role), slog.String("message", redact.Elide(m.Raw)))
 	}
 }
 
@@ -137,6 +142,26 @@ func (l recorder) attempt(ctx context.Context, iteration, attempt int, before *h
 		status = before.StatusCode
 	}
 	l.LogAttrs(ctx, slog.LevelWarn, "request retried", slog.Int("iteration", iteration), slog.Int("attempt", attempt), slog.Int("status", status))
+}
+
+// rejected reports a request that the API did not take now, and when it will at the earliest, if
+// it says so.
+func (l recorder) rejected(ctx context.Context, iteration, attempt int, response *http.Response) {
+	if !l.Enabled(ctx, slog.LevelWarn) {
+		return
+	}
+	attrs := []slog.Attr{slog.Int("iteration", iteration), slog.Int("attempt", attempt), slog.Int("status", response.StatusCode)}
+	if after, ok := request.RetryAfter(response.Header, time.Now()); ok {
+		attrs = append(attrs, slog.Duration("retry_after", after))
+	}
+	l.LogAttrs(ctx, slog.LevelWarn, "request rejected", attrs...)
+}
+
+// notRun reports calls of a reply that did not stop for them.
+func (l recorder) notRun(ctx context.Context, iteration int, r *history.Reply) {
+	if n := len(r.Message.Calls); n > 0 && history.RuleFor(anthropic.BetaStopReason(r.StopReason)).After == history.EndRun {
+		l.LogAttrs(ctx, slog.LevelWarn, "calls not run", slog.Int("iteration", iteration), slog.Int("count", n), slog.String("stop_reason", r.StopReason))
+	}
 }
 
 func (l recorder) failure(ctx context.Context, iteration int, err error) {
@@ -159,7 +184,7 @@ func (l recorder) reply(ctx context.Context, iteration int, r *history.Reply, to
 		slog.Int("iteration", iteration), slog.String("stop_reason", r.StopReason), slog.Duration("duration", took),
 		slog.Int64("input_tokens", usage.InputTokens), slog.Int64("output_tokens", usage.OutputTokens), slog.String("request_id", id))
 	if l.Enabled(ctx, slog.LevelDebug) {
-		l.LogAttrs(ctx, slog.LevelDebug, "message received", slog.String("message", elide(r.Raw)))
+		l.LogAttrs(ctx, slog.LevelDebug, "message received", slog.String("message", redact.Elide(r.Raw)))
 	}
 }
 
@@ -235,7 +260,7 @@ func (l recorder) decided(ctx context.Context, call *machine.Call, d Decision) {
 	}
 	attrs := append(callAttrs(call), slog.String("decision", d.String()))
 	if d.reason != "" && l.Enabled(ctx, slog.LevelDebug) {
-		attrs = append(attrs, slog.String("reason", excerpt(l.redactor.known, d.reason)))
+		attrs = append(attrs, slog.String("reason", redact.Excerpt(l.redactor.Known, d.reason)))
 	}
 	l.LogAttrs(ctx, slog.LevelInfo, "tool call decided", attrs...)
 }

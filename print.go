@@ -2,6 +2,7 @@ package toolrunner
 
 import (
 	"fmt"
+	"log/slog"
 	"strings"
 )
 
@@ -20,6 +21,9 @@ func (e Event) String() string {
 	b.WriteString(e.Type)
 	if strings.HasPrefix(e.Type, "content_block") {
 		fmt.Fprintf(&b, " %d", e.Index)
+	}
+	if e.ToolName != "" {
+		fmt.Fprintf(&b, " %s(%s)", cut(e.ToolName), cut(e.ToolID))
 	}
 	for _, part := range []struct{ name, text string }{{"text", e.Text}, {"thinking", e.Thinking}, {"json", e.PartialJSON}} {
 		if part.text != "" {
@@ -87,6 +91,46 @@ func (d Delta) String() string {
 	return fmt.Sprintf("%s of %s from %d to %d, %d bytes", kind, d.ConversationID, d.After, d.Sequence, len(d.Data))
 }
 
+// String returns the call that the question is about.
+func (q *Question) String() string {
+	if q == nil || q.Call == nil {
+		return "question"
+	}
+	return "question about " + q.Call.String()
+}
+
+// String returns the name of the file, without what it holds.
+func (c *FileCheckpoint) String() string {
+	if c == nil || c.file == nil {
+		return "checkpoint"
+	}
+	return "checkpoint in " + c.file.Name()
+}
+
+// String returns "input", "lenient" or "off".
+func (v Validation) String() string {
+	switch v {
+	case ValidateInput:
+		return "input"
+	case ValidateLenient:
+		return "lenient"
+	case ValidateOff:
+		return "off"
+	}
+	return "unknown"
+}
+
+// String returns when and how a conversation is compacted.
+func (a AutoCompact) String() string {
+	switch {
+	case a.Threshold <= 0:
+		return "no compaction"
+	case a.Client != nil:
+		return fmt.Sprintf("compaction above %d tokens, by a summary", a.Threshold)
+	}
+	return fmt.Sprintf("compaction above %d tokens", a.Threshold)
+}
+
 // cut returns the beginning of a text that is long.
 func cut(text string) string {
 	if len(text) <= maxPrinted {
@@ -94,3 +138,11 @@ func cut(text string) string {
 	}
 	return strings.ToValidUTF8(text[:maxPrinted], "") + "..."
 }
+
+// Format writes a summary: what the parameters hold may be secret.
+func (p Params) Format(f fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(f, "toolrunner.Params{Model: %q, MaxTokens: %d, MaxIterations: %d, ...}", p.Model, p.MaxTokens, p.MaxIterations)
+}
+
+// LogValue returns the summary that Format writes, for records.
+func (p Params) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(p)) }

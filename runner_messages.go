@@ -62,7 +62,7 @@ func (r *Runner) defines(name string) bool {
 // not there. The lock is held.
 func (r *Runner) resolved(call *machine.Call, block []byte) []byte {
 	if err := history.CheckResultReferences(block, r.defines); err != nil {
-		return failedResult(nil, err).encode(call.Use())
+		block, _ = failedResult(nil, err).encode(call.Use())
 	}
 	return block
 }

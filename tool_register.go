@@ -9,10 +9,13 @@ import (
 	"time"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
+	"github.com/anthropics/anthropic-sdk-go/v2/packages/param"
 
 	"github.com/toolrunner/toolrunner/internal/history"
 	"github.com/toolrunner/toolrunner/internal/machine"
+	"github.com/toolrunner/toolrunner/internal/request"
 	"github.com/toolrunner/toolrunner/internal/schema"
+	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
 // registered is a tool as the runner runs it.
@@ -134,4 +137,37 @@ func (t *exclusiveTool) Close() error {
 func isNil(tool anthropic.BetaTool) bool {
 	v := reflect.ValueOf(tool)
 	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
+}
+
+// isNative reports whether the tool's definition is one of the API's own.
+func (t *Tool) isNative() bool { return !param.IsOmitted(t.Native) }
+
+// nativeName returns the name of one of the API's own tools, or nothing if it has none.
+func nativeName(tool anthropic.BetaToolUnionParam) string {
+	if name := tool.GetName(); name != nil {
+		return *name
+	}
+	definition, err := request.EncodeTool(tool) // it may be raw JSON
+	if err != nil {
+		return ""
+	}
+	return wire.StringMember(definition, "name")
+}
+
+// encodeNative returns the definition as it is sent.
+func (t *Tool) encodeNative() ([]byte, error) {
+	if !reflect.ValueOf(t.Definition).IsZero() {
+		return nil, errors.New("has both a Definition and a Native one; leave Definition empty")
+	}
+	n := &t.Native
+	_, raw := n.Overrides()
+	switch {
+	case raw, n.OfMemoryTool20250818 != nil, n.OfBashTool20241022 != nil, n.OfBashTool20250124 != nil,
+		n.OfTextEditor20241022 != nil, n.OfTextEditor20250124 != nil, n.OfTextEditor20250429 != nil, n.OfTextEditor20250728 != nil,
+		n.OfComputerUseTool20241022 != nil, n.OfComputerUseTool20250124 != nil, n.OfComputerUseTool20251124 != nil:
+		return request.EncodeTool(t.Native)
+	case n.OfTool != nil:
+		return nil, errors.New("has a definition of its own in Native; use Definition")
+	}
+	return nil, errors.New("has in Native a tool that the API runs itself, or a toolset; put it into Params.Tools")
 }

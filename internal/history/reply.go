@@ -39,6 +39,10 @@ type Place struct {
 	Unsigned bool // the host takes thinking without a signature
 }
 
+// maxReplyBlocks bounds the content of a reply. Real ones are far below; what looks through
+// calls one by one stays quick.
+const maxReplyBlocks = 10_000
+
 // ReadReply reads a message from the API.
 //
 // Some things are changed, as the API would not take them back: a tool_use block
@@ -80,6 +84,9 @@ func ReadReply(raw []byte, place Place) (*Reply, error) {
 	}
 	m, content := wrapContent(content) // what is kept of the blocks is part of it, not of raw
 	blocks, err := ParseBlocks(content)
+	if len(blocks) > maxReplyBlocks {
+		err = fmt.Errorf("it has more than %d content blocks", maxReplyBlocks)
+	}
 	if err == nil {
 		blocks = r.mendServed(r.mendShapes(blocks, place.Unsigned), place)
 		blocks, err = r.mend(r.mendEnd(blocks), place.Taken)
@@ -110,13 +117,8 @@ func wrapContent(content []byte) (Message, []byte) {
 // mend changes what the API would not take back, and notes it.
 func (r *Reply) mend(blocks []Block, taken func(id string) bool) ([]Block, error) {
 	mended := blocks[:0]
-	seen := make(map[string][]byte) // the tool_use blocks by the id they came with
-	used := make(map[string]bool)
-	for i := range blocks {
-		if b := &blocks[i]; b.IsServerUse() { // its result names it, so it keeps its id
-			used[b.Use().ID] = true
-		}
-	}
+	seen := make(map[string][]byte)    // the tool_use blocks by the id they came with
+	used := servedIDs(blocks, Place{}) // their results name them, so they keep their ids
 	for _, b := range blocks {
 		if b.Kind == TypeFallback {
 			clear(seen) // what comes is another attempt

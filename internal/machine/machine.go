@@ -367,8 +367,9 @@ func (s *state) prune() {
 
 // View returns the messages as they would go on from here: with the results of a
 // turn that has some, or whose calls will not run, and with the follow-ups; without work
-// of server tools that will never be done. A turn whose calls have not begun is left open, unless one of them is not to run as the
-// model made it. The messages must not be changed.
+// of server tools that will never be done. A turn whose calls have not begun is left
+// open, unless one of them is not to run as the model made it. The messages must not be
+// changed.
 func (m *Machine) View() []history.Message {
 	s := m.s // pushing to the copy leaves the original as it is
 	s.history = s.history.Fork()

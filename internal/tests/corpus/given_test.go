@@ -102,7 +102,6 @@ func wantSentAs(t *testing.T, c *runtest.Conversation, r *toolrunner.Runner, wan
 	}
 }
 
-
 // exact decodes JSON, with the digits of its numbers.
 func exact(t *testing.T, raw []byte) any {
 	t.Helper()

@@ -23,8 +23,7 @@ import (
 // gaps are the rules that the library does not keep yet: it takes a history that breaks one. A rule leaves the table with
 // the change that mends the library; TestTheRunnerAndTheOracleAgreeButForTheGaps fails for one that is closed.
 func gaps() map[toolrunnertest.Rule]string {
-	return map[toolrunnertest.Rule]string{
-	}
+	return map[toolrunnertest.Rule]string{}
 }
 
 // verdict is what the two say about a history.

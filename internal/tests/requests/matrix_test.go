@@ -3,9 +3,10 @@ package requests_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"hash/fnv"
+	"maps"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,148 +15,6 @@ import (
 	"github.com/toolrunner/toolrunner"
 	"github.com/toolrunner/toolrunner/internal/tests/runtest"
 )
-
-var (
-	whole = flag.Bool("requests.all", false, "try each cell of the matrix, not one of many")
-	cells = flag.Int("requests.cells", 40, "try one cell of so many")
-)
-
-// serverTools are the tools that the API runs, by the type of their use.
-var serverTools = []string{"web_search", "web_fetch", "code_execution", "bash_code_execution", "text_editor_code_execution", "mcp", "tool_search_tool_regex"}
-
-func useOf(tool, id string) string {
-	if tool == "mcp" {
-		return fmt.Sprintf(`{"type":"mcp_tool_use","id":%q,"name":"x","server_name":"s","input":{}}`, id)
-	}
-	return fmt.Sprintf(`{"type":"server_tool_use","id":%q,"name":%q,"input":{}}`, id, tool)
-}
-
-func foundBy(tool, id string) string {
-	kind := "server_tool_use"
-	if tool == "mcp" {
-		kind = "mcp_tool_use"
-	}
-	return resultOf(object{"type": kind, "id": id, "name": tool})
-}
-
-func callBlock(id string) string {
-	return fmt.Sprintf(`{"type":"tool_use","id":%q,"name":"work","input":{}}`, id)
-}
-
-func codeCall(id, by string) string {
-	return fmt.Sprintf(`{"type":"tool_use","id":%q,"name":"work","input":{},"caller":{"type":"code_execution_20250825","tool_id":%q}}`, id, by)
-}
-
-const (
-	thought    = `{"type":"thinking","thinking":"hm","signature":"c2ln"}`
-	unsigned   = `{"type":"thinking","thinking":"hm","signature":""}`
-	redacted   = `{"type":"redacted_thinking","data":"ZA=="}`
-	fellBack   = `{"type":"fallback","from":{"model":"a"},"to":{"model":"b"}}`
-	emptyText  = `{"type":"text","text":""}`
-	blankText  = `{"type":"text","text":"\n\n"}`
-	brokenText = `{"type":"text","text":"a \ud83d b"}`
-)
-
-// shapes are the contents of a reply, in which S is a server tool's use and s its result.
-func shapes(tool string) map[string][]string {
-	use, found := useOf(tool, "srvtoolu_1"), foundBy(tool, "srvtoolu_1")
-	other, call := useOf(tool, "srvtoolu_2"), callBlock("a")
-	return map[string][]string{
-		"S":                    {use},
-		"S call":               {use, call},
-		"call S":               {call, use},
-		"text S call call":     {say("so"), use, call, callBlock("b")},
-		"S s call":             {use, found, call},
-		"S s S call":           {use, found, other, call},
-		"S s text":             {use, found, say("so")},
-		"S s":                  {use, found},
-		"S S call":             {use, other, call},
-		"S S s":                {use, other, foundBy(tool, "srvtoolu_2")},
-		"S code call":          {use, codeCall("a", "srvtoolu_1")},
-		"S code call call":     {use, codeCall("a", "srvtoolu_1"), callBlock("b")},
-		"S code call S":        {use, codeCall("a", "srvtoolu_1"), other},
-		"thinking S":           {thought, use},
-		"thinking S call":      {thought, use, call},
-		"thinking call":        {thought, call},
-		"thinking":             {thought},
-		"unsigned":             {unsigned},
-		"unsigned call":        {unsigned, call},
-		"call thinking":        {call, thought},
-		"text thinking":        {say("so"), thought},
-		"S thinking":           {use, thought},
-		"redacted":             {redacted},
-		"call":                 {call},
-		"call call":            {call, callBlock("b")},
-		"empty call":           {emptyText, call},
-		"blank":                {blankText},
-		"blank call":           {blankText, call},
-		"text":                 {say("so")},
-		"text trailing":        {say("so \n")},
-		"nothing":              {},
-		"S fallback text":      {use, fellBack, say("so")},
-		"call fallback call":   {call, fellBack, callBlock("b")},
-		"S call fallback S":    {use, call, fellBack, other},
-		"broken":               {brokenText, call},
-		"S text":               {use, say("so")},
-		"S text trailing":      {use, say("so ")},
-		"S s thinking S":       {use, found, thought, other},
-		"call twice":           {call, call},
-		"S call, another name": {use, fmt.Sprintf(`{"type":"tool_use","id":%q,"name":"nobody","input":{}}`, "a")},
-		"S twice":              {use, use, call},
-		"S illegal":            {useOf(tool, "srv:1"), call},
-		"S illegal s":          {useOf(tool, "srv:1"), foundBy(tool, "srv:1"), call},
-		"S ids meet":           {useOf(tool, "a"), call},
-		"S of no object":       {strings.Replace(use, `"input":{}`, `"input":"x"`, 1), call},
-		"S without input":      {strings.Replace(use, `,"input":{}`, ``, 1), found, call},
-		"s S":                  {found, use, call},
-		"S s s":                {use, found, found, call},
-		"result":               {say("so"), `{"type":"tool_result","tool_use_id":"a","content":"x"}`},
-		"image":                {say("so"), `{"type":"image","source":{"type":"url","url":"u"}}`},
-		"hollow redacted":      {`{"type":"redacted_thinking","data":""}`, call},
-		"hollow text":          {`{"type":"text","text":null}`, call},
-		"hollow thinking":      {`{"type":"thinking","thinking":null,"signature":"c2ln"}`, call},
-		"nothing but hollow":   {`{"type":"redacted_thinking","data":""}`},
-		"novelty":              {`{"type":"novelty","n":1}`, call},
-		"novelty alone":        {`{"type":"novelty","tool_use_id":"srvtoolu_0"}`},
-		"cited":                {`{"type":"text","text":"so","citations":[{"type":"char_location","cited_text":"x","document_index":0,"document_title":null,"start_char_index":0,"end_char_index":1}]}`, call},
-		"compacted":            {`{"type":"compaction","content":"so far"}`, say("so"), call},
-		"compacted S":          {`{"type":"compaction","content":"so far"}`, use, call},
-		"id of its server":     {use, callBlock("srvtoolu_1")},
-		"no input":             {`{"type":"tool_use","id":"a","name":"work"}`, use},
-		"input of blanks":      {`{"type":"tool_use","id":"a","name":"work","input":"  "}`},
-		"input of a list":      {`{"type":"tool_use","id":"a","name":"work","input":[]}`, use},
-		"no name":              {`{"type":"tool_use","id":"a","name":"","input":{}}`, use},
-		"illegal name":         {`{"type":"tool_use","id":"a","name":"a.b","input":{}}`, use},
-		"redacted thinking":    {redacted, thought},
-		"thinking blank":       {thought, blankText},
-		"call blank":           {call, blankText},
-		"S blank":              {use, blankText},
-		"no id":                {say("so"), `{"type":"tool_use","id":"x:1","name":"work","input":{}}`},
-	}
-}
-
-var stops = []string{"tool_use", "pause_turn", "end_turn", "max_tokens", "refusal", "stop_sequence", "model_context_window_exceeded", "compaction", "novel", ""}
-
-// seconds are replies that come after the first, which may go on with its work.
-func seconds(tool string) map[string]string {
-	found := foundBy(tool, "srvtoolu_1")
-	return map[string]string{
-		"":              "",
-		"call":          message("tool_use", callBlock("a")),
-		"s call":        message("tool_use", found, callBlock("a")),
-		"s S call":      message("tool_use", found, useOf(tool, "srvtoolu_2"), callBlock("a")),
-		"call before s": message("tool_use", callBlock("c")),
-		"pause":         message("pause_turn", say("wait")),
-		"s pause":       message("pause_turn", found, useOf(tool, "srvtoolu_2")),
-		"S same":        message("tool_use", found, useOf(tool, "srvtoolu_1"), callBlock("b")),
-		"text":          message("end_turn", say("so")),
-		"cut":           message("max_tokens", found, callBlock("d")),
-		"empty":         message("end_turn"),
-		"thinking":      message("end_turn", thought),
-		"refusal":       message("refusal"),
-		"code":          message("tool_use", found, useOf("code_execution", "srvtoolu_3"), codeCall("e", "srvtoolu_3")),
-	}
-}
 
 // scene is a cell of the matrix, as it plays.
 type scene struct {
@@ -170,7 +29,6 @@ type scene struct {
 	acted    bool
 	moment   string
 	act      func(*scene, *toolrunner.Turn)
-	ctx      context.Context
 	cancel   context.CancelFunc
 	leave    bool
 	problems []string
@@ -355,17 +213,17 @@ func (s *scene) loop(body func(*toolrunner.Turn)) error {
 }
 
 // play plays a scene, and returns what went wrong.
-func play(t *testing.T, reply []string, moment, act string, streaming, eager bool, config func(*toolrunner.Params)) []string {
+func play(t *testing.T, reply []string, moment, act string, mode string) []string {
 	t.Helper()
-	s := &scene{t: t, api: &api{script: reply}, streamed: streaming, moment: moment, act: acts[act]}
+	s := &scene{t: t, api: &api{script: reply}, streamed: mode != "plain", moment: moment, act: acts[act]}
 	s.client = s.api.client()
 	s.params = runtest.Asking("u0")
-	s.params.EagerTools = eager
+	s.params.EagerTools = mode == "eager"
 	s.tools = []anthropic.BetaTool{s.tool("work"), s.tool("spare")}
 	if moment == "handler" || moment == "after Abort" {
 		s.params.MaxConcurrency = 1
 	}
-	if eager {
+	if s.params.EagerTools {
 		for _, tool := range s.tools {
 			tool.(*toolrunner.Tool).ReadOnly = true
 		}
@@ -380,9 +238,6 @@ func play(t *testing.T, reply []string, moment, act string, streaming, eager boo
 			}
 			return toolrunner.Suspend(), nil
 		}
-	}
-	if config != nil {
-		config(&s.params)
 	}
 	if moment == "after a failed request" {
 		s.api.fail = map[int]int{1: 500}
@@ -449,44 +304,28 @@ func play(t *testing.T, reply []string, moment, act string, streaming, eager boo
 	return append(s.api.faults, s.problems...)
 }
 
-func TestMatrix(t *testing.T) {
-	failures := map[string]int{}
-	n, bad := 0, 0
-	for _, tool := range serverTools {
-		for shape, blocks := range shapes(tool) {
-			for _, stop := range stops {
-				for _, moment := range moments {
-					for act := range acts {
-						for then, second := range seconds(tool) {
-							for _, mode := range []string{"plain", "streamed", "eager"} {
-								name := strings.Join([]string{tool, shape, stop, moment, act, then, mode}, "/")
-								h := fnv.New32a()
-								h.Write([]byte(name))
-								if !*whole && h.Sum32()%uint32(*cells) != 0 {
-									continue
-								}
-								n++
-								script := []string{message(stop, blocks...)}
-								if second != "" {
-									script = append(script, second)
-								}
-								problems := play(t, script, moment, act, mode != "plain", mode == "eager", nil)
-								if len(problems) > 0 {
-									bad++
-									key := strings.Join([]string{shape, stop, problems[0][:min(70, len(problems[0]))]}, " | ")
-									if failures[key]++; failures[key] == 1 && len(failures) < 25 {
-										t.Errorf("%s: %s", name, strings.Join(problems, "\n\t"))
-									}
-								}
-							}
-						}
-					}
-				}
-			}
+// R, W: whatever a reply holds and however it stops, and whatever the program does about
+// it: each request is one that the API takes, what was said reaches the model, and the run
+// comes to its end. .ci/search tries other cells of the matrix.
+func TestRandomRepliesMakeRequestsThatTheAPITakes(t *testing.T) {
+	for _, seed := range runtest.Seeds(t, 2500) {
+		rng := rand.New(rand.NewPCG(seed, 13))
+		tool := pick(rng, serverTools)
+		shape, stop := pickKey(rng, shapes(tool)), pick(rng, stops)
+		then, moment, act := pickKey(rng, seconds(tool)), pick(rng, moments), pickKey(rng, acts)
+		mode := pick(rng, []string{"plain", "streamed", "eager"})
+		script := []string{message(stop, shapes(tool)[shape]...)}
+		if second := seconds(tool)[then]; second != "" {
+			script = append(script, second)
+		}
+		if problems := play(t, script, moment, act, mode); len(problems) > 0 {
+			t.Errorf("seed %d: %s, %q stopped for %q, then %q; %s: %s; %s\n\t%s", seed, tool, shape, stop, then, moment, act, mode, strings.Join(problems, "\n\t"))
 		}
 	}
-	t.Logf("%d cells, %d bad", n, bad)
-	for k, c := range failures {
-		t.Logf("%d x %s", c, k)
-	}
+}
+
+func pick[T any](rng *rand.Rand, list []T) T { return list[rng.IntN(len(list))] }
+
+func pickKey[V any](rng *rand.Rand, m map[string]V) string {
+	return pick(rng, slices.Sorted(maps.Keys(m)))
 }
