@@ -30,7 +30,7 @@ func TestFileIsMadePrivate(t *testing.T) {
 
 // A8: what is no regular file is refused, and nothing waits, is followed or created.
 func TestOnlyRegularFilesAreOpened(t *testing.T) {
-	for name, make := range map[string]func(path string) error{
+	for name, create := range map[string]func(path string) error{
 		"a folder": func(path string) error { return os.Mkdir(path, 0o700) },
 		"a pipe":   func(path string) error { return syscall.Mkfifo(path, 0o600) },
 		"a link": func(path string) error {
@@ -43,7 +43,7 @@ func TestOnlyRegularFilesAreOpened(t *testing.T) {
 		"a device": func(path string) error { return os.Symlink("/dev/null", path) },
 	} {
 		path := filepath.Join(t.TempDir(), "run")
-		mustDo(t, name, make(path))
+		mustDo(t, name, create(path))
 		if f, _, err := Open(path); err == nil {
 			t.Errorf("Open() of %s has no error: %v", name, f.Path())
 		}
