@@ -9,6 +9,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
 	"github.com/toolrunner/toolrunner/internal/machine"
+	"github.com/toolrunner/toolrunner/internal/request"
 )
 
 // Snapshot returns the state of the run: its messages, the calls of the open turn
@@ -74,6 +75,9 @@ func Resume(messages *anthropic.BetaMessageService, tools []anthropic.BetaTool, 
 	if err != nil {
 		return nil, publicError(err)
 	}
+	if err := restored.CheckReferences(func(name string) bool { return request.Names(r.given, name) }); err != nil {
+		return nil, publicError(err)
+	}
 	r.machine, r.resumed = restored, record.Sequence
 	r.log = r.log.of(restored.ID())
 	r.tools = definitionsOf(restored.FirstTools())
@@ -97,7 +101,7 @@ func (r *Runner) save(ctx context.Context) error {
 		return nil
 	}
 	r.mu.Lock()
-	if r.saved != nil && r.saved.Sequence() == r.machine.Sequence() {
+	if !r.machine.Changed(r.saved) {
 		r.mu.Unlock()
 		return nil
 	}
