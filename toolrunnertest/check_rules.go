@@ -167,6 +167,8 @@ const (
 	RuleToolsChanged Rule = "tools-changed"
 	// RuleSystemChanged: the system prompt is the same, byte for byte.
 	RuleSystemChanged Rule = "system-changed"
+	// RuleThreadParameters: a request that continues a thread leaves out system and tools, which the API has.
+	RuleThreadParameters Rule = "thread-parameters"
 )
 
 // requestRules are the rules of CheckRequest.
@@ -190,7 +192,7 @@ func serverRules() []Rule { return append(requestRules(), RuleKey, RuleVersion, 
 func runRules() []Rule {
 	return []Rule{
 		RuleHistoryChanged, RuleReplyMissing, RuleReplyChanged, RuleReplyBytes, RuleCacheControlLost, RuleContainerMissing,
-		RuleContainerChanged, RuleToolsChanged, RuleSystemChanged,
+		RuleContainerChanged, RuleToolsChanged, RuleSystemChanged, RuleThreadParameters,
 	}
 }
 
