@@ -49,20 +49,22 @@ var dependencies = []string{
 // borders lists what internal packages may import of this module, lowest first. The
 // compiler refuses a circle; this list keeps the arrows pointing down.
 var borders = map[string][]string{
-	"internal/wire":      {},
-	"internal/sse":       {},
-	"internal/dispatch":  {},
-	"internal/schema":    {"internal/wire"},
-	"internal/stream":    {"internal/sse", "internal/wire"},
-	"internal/history":   {"internal/wire"},
-	"internal/machine":   {"internal/history", "internal/wire"},
-	"internal/request":   {"internal/history", "internal/wire"},
-	"internal/filelock":  {},
-	"internal/telemetry": {"internal/dispatch"},
-	"internal/question":  {"internal/wire"},
-	"internal/redact":    {},
-	"internal/tty":       {},
-	"internal/sdktest":   {},
+	"internal/wire":       {},
+	"internal/sse":        {},
+	"internal/dispatch":   {},
+	"internal/media":      {"internal/wire"},
+	"internal/schema":     {"internal/wire"},
+	"internal/stream":     {"internal/sse", "internal/wire"},
+	"internal/history":    {"internal/media", "internal/wire"},
+	"internal/machine":    {"internal/history", "internal/media", "internal/wire"},
+	"internal/request":    {"internal/history", "internal/wire"},
+	"internal/filelock":   {},
+	"internal/telemetry":  {"internal/dispatch"},
+	"internal/transcript": {"internal/history", "internal/wire"},
+	"internal/question":   {"internal/wire"},
+	"internal/redact":     {},
+	"internal/tty":        {},
+	"internal/sdktest":    {},
 }
 
 // pure lists the packages that decide: with the same history they decide the same, so

@@ -2,6 +2,7 @@ package toolrunner
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -16,6 +17,8 @@ import (
 
 	"github.com/toolrunner/toolrunner/internal/dispatch"
 	"github.com/toolrunner/toolrunner/internal/history"
+	"github.com/toolrunner/toolrunner/internal/machine"
+	"github.com/toolrunner/toolrunner/internal/media"
 	"github.com/toolrunner/toolrunner/internal/request"
 	"github.com/toolrunner/toolrunner/internal/schema"
 	"github.com/toolrunner/toolrunner/internal/wire"
@@ -81,6 +84,8 @@ func (c *Call) written() []byte {
 type lateBlock struct {
 	raw  []byte
 	once sync.Once
+
+	inner innerKeys // of calls that its handler makes by Tool.Execute
 }
 
 // show completes the call for somebody who is to see it.
@@ -140,6 +145,20 @@ func JSONResult(v any) (*Result, error) {
 		return nil, err
 	}
 	return TextResult(strings.TrimSuffix(text.String(), "\n")), nil
+}
+
+// Param returns the result as the block that answers the call of an id, for a loop body
+// that answers by hand with [Runner.AppendMessages]. It is what the runner would send:
+// content that says nothing is left out, and a result that the API would refuse becomes a
+// failed one that says why. Err is not in it.
+func (r *Result) Param(callID string) anthropic.BetaContentBlockParamUnion {
+	block, _ := r.encode(history.Use{ID: callID})
+	sent := readResult(block)
+	p := anthropic.BetaToolResultBlockParam{ToolUseID: callID, Content: sent.Content, CacheControl: sent.CacheControl}
+	if sent.IsError {
+		p.IsError = anthropic.Bool(true)
+	}
+	return anthropic.BetaContentBlockParamUnion{OfToolResult: &p}
 }
 
 func textContent(text string) anthropic.BetaToolResultBlockParamContentUnion {
@@ -204,9 +223,9 @@ func boundText(text string) string {
 	return text
 }
 
-// encode returns the tool_result block that answers use. A result that cannot
-// be encoded becomes a failed one that says why.
-func (r *Result) encode(use history.Use) []byte {
+// encode returns the tool_result block that answers use, and the result. One that cannot
+// be encoded, or that the API would refuse, becomes a failed one that says why.
+func (r *Result) encode(use history.Use) ([]byte, *Result) {
 	if r == nil {
 		r = &Result{}
 	}
@@ -217,11 +236,27 @@ func (r *Result) encode(use history.Use) []byte {
 		}
 	}
 	block, err := r.appendBlock(make([]byte, 0, size), use)
-	if err != nil {
-		failed := failedResult(nil, fmt.Errorf("the tool's result could not be encoded: %w", err))
-		block, _ = failed.appendBlock(nil, use) // one plain text block cannot fail
+	if err == nil && len(block) > media.MaxRequest {
+		err = &media.Error{Reason: fmt.Sprintf("it has %d bytes: the limit of a request is %d", len(block), media.MaxRequest)}
 	}
-	return block
+	if err != nil {
+		r = failedResult(nil, unsendable(err))
+		block, _ = r.appendBlock(nil, use) // one plain text block cannot fail
+	}
+	return block, r
+}
+
+// encodeResult encodes what a call came back with. It becomes a failed result if the API
+// would refuse it, with the rest of the conversation.
+func (r *Runner) encodeResult(call *machine.Call, result *Result) ([]byte, *Result) {
+	block, result := result.encode(call.Use())
+	r.mu.Lock()
+	err := r.machine.TooMany(call, block)
+	r.mu.Unlock()
+	if err != nil {
+		return failedResult(nil, unsendable(err)).encode(call.Use())
+	}
+	return block, result
 }
 
 // readResult returns the result of an encoded tool_result block, which shares
@@ -304,6 +339,14 @@ func (r *Result) appendBlock(dst []byte, use history.Use) ([]byte, error) {
 	return append(dst, '}'), nil
 }
 
+// unsendable returns the error of a call whose result has content that cannot be sent.
+func unsendable(err error) error {
+	if errors.As(err, new(*media.Error)) {
+		return fmt.Errorf("the tool's result cannot be sent: %w", err)
+	}
+	return fmt.Errorf("the tool's result could not be encoded: %w", err)
+}
+
 // appendContent appends the content block c, or nothing for one that says nothing.
 func appendContent(dst []byte, c anthropic.BetaToolResultBlockParamContentUnion) ([]byte, error) {
 	if t := c.OfText; t != nil {
@@ -326,7 +369,7 @@ func appendContent(dst []byte, c anthropic.BetaToolResultBlockParamContentUnion)
 	if !wire.Valid(block) {
 		return nil, fmt.Errorf("a content block is not valid JSON: %.100q", block)
 	}
-	if err := history.CheckDepth(block); err != nil {
+	if err := cmp.Or(history.CheckDepth(block), media.Check(block)); err != nil {
 		return nil, err
 	}
 	return append(dst, block...), nil

@@ -44,9 +44,11 @@ func TestEachCapabilityIsShownInTheGuide(t *testing.T) {
 		{"S29 calls that run on a condition", "ExampleMiddleware_conditional"},
 		{"S30 server tools beside client tools", "ExampleParams_serverTools"},
 		{"S31 tools of an MCP server", "toolrunnermcp.ExampleTools"},
+		{"Q7 a memory that the model keeps", "toolrunnermemory.Example"},
+		{"Q8 a handler for a tool of the API's own", "ExampleTool_native"},
 		{"S32 tools that come and go", "ExampleRunner_AddTools"},
 	}
-	e := readExamples(t, "example*_test.go", "toolrunnermcp/example*_test.go")
+	e := readExamples(t, "example*_test.go", "toolrunner*/example*_test.go")
 	var pages bytes.Buffer
 	for _, page := range append(guidePages(t), "docs/mcp.md") {
 		pages.Write(readFile(t, page))

@@ -45,12 +45,12 @@ type ClientCompaction struct {
 const defaultSummaryPrompt = "Summarize the conversation so far, so that someone who knows only the summary can go on with it: the task, what was decided and found out, what the tools returned that is still needed (names, numbers and ids exactly), and what is left to do. Write only the summary. Do not call tools."
 
 // inside returns what the machine has to know.
-func (a *AutoCompact) inside() machine.AutoCompact {
+func (a AutoCompact) inside() machine.AutoCompact {
 	return machine.AutoCompact{Threshold: a.Threshold, Summarize: a.Client != nil}
 }
 
 // summarizer returns what the request of a summary has in place of the parameters'.
-func (a *AutoCompact) summarizer() request.Summarizer {
+func (a AutoCompact) summarizer() request.Summarizer {
 	if a.Client == nil {
 		return request.Summarizer{}
 	}

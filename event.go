@@ -19,6 +19,9 @@ type Event struct {
 	// Text, Thinking and PartialJSON are what a delta adds to a text block, a
 	// thinking block, or the input of a tool call.
 	Text, Thinking, PartialJSON string
+	// ToolID and ToolName are the id and the name of the call that a content_block_start
+	// begins, also of a tool that the API runs. They are empty for every other event.
+	ToolID, ToolName string
 
 	raw []byte
 }
@@ -40,6 +43,7 @@ func lastEvent(s *stream.Reader) Event {
 	e := s.Last()
 	event := Event{Type: e.Type, Index: e.Index, raw: e.Data}
 	event.Text, event.Thinking, event.PartialJSON = e.Added()
+	event.ToolID, event.ToolName = e.Tool()
 	return event
 }
 

@@ -26,9 +26,11 @@ func ExampleApprover() {
 	)
 
 	ownDomain := func(_ context.Context, call *toolrunner.Call) (toolrunner.Decision, error) {
-		var mail struct{ To string }
-		if err := json.Unmarshal(call.Input, &mail); err != nil {
-			return toolrunner.Decision{}, err
+		var mail struct {
+			To string `json:"to"`
+		}
+		if err := call.Decode(&mail); err != nil {
+			return toolrunner.Forbid(err.Error()), nil
 		}
 		if !strings.HasSuffix(mail.To, "@example.com") {
 			return toolrunner.Forbid("mail may go to example.com only"), nil

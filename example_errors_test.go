@@ -47,7 +47,7 @@ func ExampleToolError() {
 			Content: []anthropic.BetaToolResultBlockParamContentUnion{
 				{OfText: &anthropic.BetaTextBlockParam{Text: "The button did not react. The screen:"}},
 				{OfImage: &anthropic.BetaImageBlockParam{Source: anthropic.BetaImageBlockParamSourceUnion{
-					OfBase64: &anthropic.BetaBase64ImageSourceParam{MediaType: "image/png", Data: "iVBORw0KGgo="},
+					OfBase64: &anthropic.BetaBase64ImageSourceParam{MediaType: "image/png", Data: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAADklEQVR4nGJiAAQAAP//AAYAA/rQWa4AAAAASUVORK5CYII="},
 				}}},
 			},
 			Err: errors.New("driver: element 0x7f at 10.0.0.5 is stale"),
@@ -65,7 +65,7 @@ func ExampleToolError() {
 		return
 	}
 	fmt.Println(string(srv.Requests()[1].ToolResult("toolu_1")))
-	// Output: {"type":"tool_result","tool_use_id":"toolu_1","content":[{"type":"text","text":"The button did not react. The screen:"},{"source":{"data":"iVBORw0KGgo=","media_type":"image/png","type":"base64"},"type":"image"}],"is_error":true}
+	// Output: {"type":"tool_result","tool_use_id":"toolu_1","content":[{"type":"text","text":"The button did not react. The screen:"},{"source":{"data":"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAADklEQVR4nGJiAAQAAP//AAYAA/rQWa4AAAAASUVORK5CYII=","media_type":"image/png","type":"base64"},"type":"image"}],"is_error":true}
 }
 
 // Results runs the calls of the turn, so that the body can look at their results

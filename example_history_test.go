@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/packages/param"
@@ -216,4 +217,38 @@ func ExampleHistoryError() {
 	// Output:
 	// 1 the tool_result for "toolu_9" answers no open call: each call is answered once, in the one message right after it
 	// 1
+}
+
+// What has been said, as a person reads it: each call has its result right below.
+func ExampleTranscript() {
+	_, client := scripted(
+		toolrunnertest.Message(toolrunnertest.Say("Let me look."), toolrunnertest.Call("toolu_1", "get_weather", `{"city":"Paris"}`)),
+		toolrunnertest.Text("It is mild."),
+	)
+	runner, err := toolrunner.New(&client.Beta.Messages, []anthropic.BetaTool{weatherTool()}, toolrunner.Params{
+		BetaMessageNewParams: ask("How is the weather in Paris?"),
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if _, err := runner.RunToCompletion(context.Background()); err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := (toolrunner.Transcript{}).Write(os.Stdout, runner.Messages()); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// (looking at the weather in Paris)
+	// user
+	//   How is the weather in Paris?
+	//
+	// assistant
+	//   Let me look.
+	//   > get_weather {"city":"Paris"}
+	//   < 21 degrees
+	//
+	// assistant
+	//   It is mild.
 }

@@ -41,6 +41,9 @@ func ExampleRunner_AllStreaming() {
 			if event.Text != "" {
 				fmt.Printf("text  %q\n", event.Text)
 			}
+			if event.ToolName != "" {
+				fmt.Println("calls", event.ToolName)
+			}
 			if event.PartialJSON != "" {
 				fmt.Printf("input %q\n", event.PartialJSON)
 			}
@@ -49,6 +52,7 @@ func ExampleRunner_AllStreaming() {
 	// Output:
 	// text  "Let me l"
 	// text  "ook."
+	// calls get_weather
 	// input "{\"city\":"
 	// input "\"Paris\"}"
 	// (looking at the weather in Paris)

@@ -60,8 +60,10 @@ func ExampleHandler() {
 	)
 
 	stock := func(_ context.Context, call *toolrunner.Call) (*toolrunner.Result, error) {
-		var in struct{ Article string }
-		if err := json.Unmarshal(call.Input, &in); err != nil {
+		var in struct {
+			Article string `json:"article"`
+		}
+		if err := call.Decode(&in); err != nil {
 			return nil, err
 		}
 		if in.Article != "umbrella" {
@@ -124,6 +126,40 @@ func ExampleCallFrom() {
 		return
 	}
 	// Output: ordering umbrella with the key toolu_1
+}
+
+// A body that answers a call by hand gives the result as the runner would send it.
+func ExampleResult_Param() {
+	srv, client := scripted(
+		toolrunnertest.Message(toolrunnertest.Call("toolu_1", "get_weather", `{"city":"Paris"}`)),
+		toolrunnertest.Text("It is mild in Paris."),
+	)
+
+	runner, err := toolrunner.New(&client.Beta.Messages, []anthropic.BetaTool{weatherTool()}, toolrunner.Params{
+		BetaMessageNewParams: ask("How is the weather in Paris?"),
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	known := map[string]*toolrunner.Result{"get_weather": toolrunner.TextResult("mild, as an hour ago")}
+	for turn, err := range runner.All(context.Background()) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		for _, call := range turn.Calls() {
+			if result, ok := known[call.Name]; ok {
+				err = runner.AppendMessages(anthropic.NewBetaUserMessage(result.Param(call.ID)))
+			}
+			if err != nil {
+				fmt.Println(err)
+				return
+			}
+		}
+	}
+	fmt.Println(string(srv.Requests()[1].ToolResult("toolu_1")))
+	// Output: {"tool_use_id":"toolu_1","content":[{"text":"mild, as an hour ago","type":"text"}],"type":"tool_result"}
 }
 
 // NewRawTool takes a whole definition, for what the typed constructors do not
@@ -396,4 +432,43 @@ func ExampleRunner_AddToolParams() {
 	// Output:
 	// {"role":"user","content":[{"text":"Search the web for the weather in Paris.","type":"text"}]}
 	// {"role":"system","content":[{"type":"tool_removal","tool":{"type":"tool_reference","name":"get_weather"}},{"type":"tool_addition","tool":{"type":"tool_definition","definition":{"name":"web_search","type":"web_search_20260209"}}}]}
+}
+
+// A tool that the API defines needs a handler alone: the model knows its schema.
+func ExampleTool_native() {
+	srv, client := scripted(
+		toolrunnertest.Message(toolrunnertest.Call("toolu_1", "bash", `{"command":"date"}`)),
+		toolrunnertest.Text("It is Tuesday."),
+	)
+
+	bash := &toolrunner.Tool{
+		Native: anthropic.BetaToolUnionParam{OfBashTool20250124: &anthropic.BetaToolBash20250124Param{}},
+		Handler: func(_ context.Context, call *toolrunner.Call) (*toolrunner.Result, error) {
+			var in struct {
+				Command string `json:"command"`
+				Restart bool   `json:"restart"`
+			}
+			if err := call.Decode(&in); err != nil {
+				return nil, err
+			}
+			return toolrunner.TextResult("would run: " + in.Command), nil // in a sandbox of yours
+		},
+		Exclusive: true, // commands share a shell
+	}
+	runner, err := toolrunner.New(&client.Beta.Messages, []anthropic.BetaTool{bash}, toolrunner.Params{
+		BetaMessageNewParams: ask("What day is it?"),
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if _, err := runner.RunToCompletion(context.Background()); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(string(srv.Requests()[0].Field("tools")))
+	fmt.Println(string(srv.Requests()[1].ToolResult("toolu_1")))
+	// Output:
+	// [{"name":"bash","type":"bash_20250124"}]
+	// {"type":"tool_result","tool_use_id":"toolu_1","content":[{"type":"text","text":"would run: date"}]}
 }

@@ -120,7 +120,7 @@ func ExampleNewTool_results() {
 			return []content{
 				{OfText: &anthropic.BetaTextBlockParam{Text: "a chart and its source"}},
 				{OfImage: &anthropic.BetaImageBlockParam{Source: anthropic.BetaImageBlockParamSourceUnion{
-					OfBase64: &anthropic.BetaBase64ImageSourceParam{MediaType: "image/png", Data: "iVBORw0KGgo="},
+					OfBase64: &anthropic.BetaBase64ImageSourceParam{MediaType: "image/png", Data: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAADklEQVR4nGJiAAQAAP//AAYAA/rQWa4AAAAASUVORK5CYII="},
 				}}},
 				{OfDocument: &anthropic.BetaRequestDocumentBlockParam{Source: anthropic.BetaRequestDocumentBlockSourceUnionParam{
 					OfText: &anthropic.BetaPlainTextSourceParam{Data: "whole text"},
@@ -146,7 +146,7 @@ func ExampleNewTool_results() {
 		fmt.Println(string(srv.Requests()[1].ToolResult(id)))
 	}
 	// Output:
-	// {"type":"tool_result","tool_use_id":"toolu_1","content":[{"type":"text","text":"a chart and its source"},{"source":{"data":"iVBORw0KGgo=","media_type":"image/png","type":"base64"},"type":"image"},{"source":{"data":"whole text","media_type":"text/plain","type":"text"},"type":"document"},{"content":[{"text":"a passage","type":"text"}],"source":"https://example.com","title":"Example","type":"search_result"}]}
+	// {"type":"tool_result","tool_use_id":"toolu_1","content":[{"type":"text","text":"a chart and its source"},{"source":{"data":"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAADklEQVR4nGJiAAQAAP//AAYAA/rQWa4AAAAASUVORK5CYII=","media_type":"image/png","type":"base64"},"type":"image"},{"source":{"data":"whole text","media_type":"text/plain","type":"text"},"type":"document"},{"content":[{"text":"a passage","type":"text"}],"source":"https://example.com","title":"Example","type":"search_result"}]}
 	// {"type":"tool_result","tool_use_id":"toolu_2","content":[{"type":"text","text":"0.5"}]}
 	// {"type":"tool_result","tool_use_id":"toolu_3","content":[{"type":"text","text":"{\"name\":\"a<b\",\"size\":2}"}]}
 }

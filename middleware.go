@@ -2,16 +2,13 @@ package toolrunner
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
-	"unicode/utf8"
-
-	"github.com/anthropics/anthropic-sdk-go/v2"
 
 	"github.com/toolrunner/toolrunner/internal/dispatch"
+	"github.com/toolrunner/toolrunner/internal/media"
 )
 
 // What goes around handlers:
@@ -111,7 +108,11 @@ func Retry(attempts int, wait time.Duration) Middleware {
 		return func(ctx context.Context, call *Call) (*Result, error) {
 			pause := wait
 			for attempt := 1; ; attempt++ {
-				result, err := next(ctx, call)
+				its := ctx
+				if attempt > 1 { // the calls that it makes have the same keys again
+					its = context.WithValue(ctx, attemptKey{}, &innerKeys{})
+				}
+				result, err := next(its, call)
 				if err == nil || !call.repeatable || attempt >= attempts || ctx.Err() != nil || !isTemporary(err) {
 					return result, err
 				}
@@ -146,14 +147,12 @@ func Truncate(most int) Middleware {
 		return func(ctx context.Context, call *Call) (*Result, error) {
 			result, err := next(ctx, call)
 			if own := (*ToolError)(nil); errors.As(err, &own) && own != nil {
-				c := cutter{room: most}
-				if content := c.content(own.Content); c.left > 0 {
+				if content, left := media.Cut(own.Content, most); left > 0 {
 					err = &ToolError{Content: content, Err: err}
 				}
 			}
 			if result != nil {
-				c := cutter{room: most}
-				if content := c.content(result.Content); c.left > 0 {
+				if content, left := media.Cut(result.Content, most); left > 0 {
 					cut := *result
 					cut.Content = content
 					result = &cut
@@ -162,92 +161,4 @@ func Truncate(most int) Middleware {
 			return result, err
 		}
 	}
-}
-
-// cutter cuts texts, one after the other.
-type cutter struct {
-	room int // characters that may still come
-	left int // characters that were left out
-}
-
-// content returns content of which no more text is left than there is room for, and a
-// note if there was more.
-func (c *cutter) content(blocks []anthropic.BetaToolResultBlockParamContentUnion) []anthropic.BetaToolResultBlockParamContentUnion {
-	var kept []anthropic.BetaToolResultBlockParamContentUnion
-	for _, block := range blocks {
-		switch {
-		case block.OfText != nil:
-			text := *block.OfText
-			if text.Text = c.text(text.Text); text.Text != "" {
-				kept = append(kept, anthropic.BetaToolResultBlockParamContentUnion{OfText: &text})
-			}
-		case block.OfDocument != nil && block.OfDocument.Source.OfText != nil:
-			document, source := *block.OfDocument, *block.OfDocument.Source.OfText
-			document.Source.OfText = &source
-			if document.Title.Valid() {
-				document.Title.Value = c.text(document.Title.Value)
-			}
-			if document.Context.Valid() {
-				document.Context.Value = c.text(document.Context.Value)
-			}
-			if source.Data = c.text(source.Data); source.Data != "" {
-				kept = append(kept, anthropic.BetaToolResultBlockParamContentUnion{OfDocument: &document})
-			}
-		case c.whole(block):
-			kept = append(kept, block)
-		}
-	}
-	if c.left == 0 {
-		return blocks
-	}
-	return append(kept, textContent(fmt.Sprintf("[The result was cut here: %d more characters are left out.]", c.left)))
-}
-
-// text returns what there is room for.
-func (c *cutter) text(text string) string {
-	kept := firstRunes(text, c.room)
-	c.room -= utf8.RuneCountInString(kept)
-	c.left += utf8.RuneCountInString(text[len(kept):])
-	return kept
-}
-
-// whole reports whether there is room for a block that cannot be cut. Data, and what
-// refers to it, takes none.
-func (c *cutter) whole(block anthropic.BetaToolResultBlockParamContentUnion) bool {
-	if block.OfImage != nil || block.OfToolReference != nil {
-		return true
-	}
-	raw, err := json.Marshal(block)
-	if err != nil {
-		return true // encoding the result fails, and says so
-	}
-	var is struct {
-		Type   string
-		Source json.RawMessage
-	}
-	var source struct{ Type string }
-	_ = json.Unmarshal(raw, &is)
-	_ = json.Unmarshal(is.Source, &source)
-	if is.Type == "image" || is.Type == "document" && source.Type != "text" && source.Type != "content" {
-		return true
-	}
-	size := utf8.RuneCount(raw)
-	if size > c.room {
-		c.left += size
-		c.room = 0
-		return false
-	}
-	c.room -= size
-	return true
-}
-
-// firstRunes returns the first n characters of text.
-func firstRunes(text string, n int) string {
-	for i := range text {
-		if n <= 0 {
-			return text[:i]
-		}
-		n--
-	}
-	return text
 }

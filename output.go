@@ -4,31 +4,25 @@ import (
 	"encoding"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net/http"
 	"reflect"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
-)
 
-// maxImage is the size of an image that the API accepts, as base64.
-const maxImage = 5 << 20
+	"github.com/toolrunner/toolrunner/internal/media"
+)
 
 // ImageResult returns a result that shows the model an image. Its format is told
 // from the data: JPEG, PNG, GIF or WebP; an error is returned for any other.
 //
-// The API accepts images of up to 5 MB in base64, which is 3.75 MB of data, and
-// refuses the whole conversation for a larger one; that is an error here.
+// The API refuses the whole conversation for an image that breaks its limits, so it is an
+// error here: more than 5 MB in base64, which is 3.75 MB of data; a side of more than
+// 8,000 pixels; data that is cut off. In a request with more than 20 images, the limit is
+// 2,000 pixels a side: a result by which that is broken fails when the call ends.
 func ImageResult(data []byte) (*Result, error) {
-	mediaType := http.DetectContentType(data)
-	switch {
-	case !isImage(mediaType):
-		return nil, fmt.Errorf("%s is not an image that the model can see: use JPEG, PNG, GIF or WebP", describeData(data))
-	case base64.StdEncoding.EncodedLen(len(data)) > maxImage:
-		return nil, fmt.Errorf("an image of %d bytes is too large: the limit is %d bytes", len(data), maxImage/4*3)
+	mediaType, err := media.Image(data)
+	if err != nil {
+		return nil, err
 	}
 	return contentResult(anthropic.BetaToolResultBlockParamContentUnion{OfImage: &anthropic.BetaImageBlockParam{
 		Source: anthropic.BetaImageBlockParamSourceUnion{OfBase64: &anthropic.BetaBase64ImageSourceParam{
@@ -39,19 +33,20 @@ func ImageResult(data []byte) (*Result, error) {
 
 // DocumentResult returns a result that gives the model a document: a PDF, or
 // text in UTF-8, which is told from the data. An error is returned for any other
-// data, and for none. The API bounds the size of a request, at 32 MB, and the
-// number of a PDF's pages.
+// data, for none, for a PDF that is cut off, and for more than a request may hold, 32 MB.
+// The API also bounds the number of a PDF's pages.
 func DocumentResult(data []byte) (*Result, error) {
 	var source anthropic.BetaRequestDocumentBlockSourceUnionParam
-	switch {
-	case isPDF(http.DetectContentType(data)):
+	if media.IsPDF(data) {
+		if err := media.PDF(data); err != nil {
+			return nil, err
+		}
 		source.OfBase64 = &anthropic.BetaBase64PDFSourceParam{Data: base64.StdEncoding.EncodeToString(data)}
-	case len(data) == 0:
-		return nil, errors.New("the document is empty")
-	case isText(data):
+	} else {
+		if err := media.Document(data); err != nil {
+			return nil, err
+		}
 		source.OfText = &anthropic.BetaPlainTextSourceParam{Data: string(data)}
-	default:
-		return nil, fmt.Errorf("%s is not a document that the model can read: use PDF or text in UTF-8", describeData(data))
 	}
 	return contentResult(anthropic.BetaToolResultBlockParamContentUnion{
 		OfDocument: &anthropic.BetaRequestDocumentBlockParam{Source: source},
@@ -89,34 +84,17 @@ func resultOf(output any) (*Result, error) {
 
 // bytesResult shows bytes as what they are.
 func bytesResult(data []byte) (*Result, error) {
-	switch mediaType := http.DetectContentType(data); {
+	switch {
 	case len(data) == 0:
 		return &Result{}, nil
-	case isImage(mediaType):
+	case media.IsImage(data):
 		return ImageResult(data)
-	case isPDF(mediaType):
+	case media.IsPDF(data):
 		return DocumentResult(data)
-	case isText(data):
+	case media.IsText(data):
 		return TextResult(string(data)), nil
 	}
-	return nil, fmt.Errorf("the tool's result, %s, is neither text nor an image nor a PDF", describeData(data))
-}
-
-func isImage(mediaType string) bool {
-	switch anthropic.BetaBase64ImageSourceMediaType(mediaType) {
-	case anthropic.BetaBase64ImageSourceMediaTypeImageJPEG, anthropic.BetaBase64ImageSourceMediaTypeImagePNG,
-		anthropic.BetaBase64ImageSourceMediaTypeImageGIF, anthropic.BetaBase64ImageSourceMediaTypeImageWebP:
-		return true
-	}
-	return false
-}
-
-func isPDF(mediaType string) bool { return mediaType == "application/pdf" }
-
-func isText(data []byte) bool { return utf8.Valid(data) && !strings.ContainsRune(string(data), 0) }
-
-func describeData(data []byte) string {
-	return fmt.Sprintf("%d bytes of type %s", len(data), http.DetectContentType(data))
+	return nil, fmt.Errorf("the tool's result, %s, is neither text nor an image nor a PDF", media.Describe(data))
 }
 
 func hasOwnText(v any) bool {

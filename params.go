@@ -123,7 +123,8 @@ const (
 	// ValidateOff runs every call whose input is a JSON object. Typed tools
 	// decode it as far as their type goes: properties that may not be missing are
 	// zero, unknown ones are dropped, and bounds do not count. What does not fit
-	// the Go type, such as text for a number, still fails the call.
+	// the Go type, such as text for a number, still fails the call, and so does a key
+	// that comes twice.
 	ValidateOff
 	// ValidateLenient is ValidateInput for models that write JSON into strings:
 	// where the schema wants an object, an array, a number or a boolean, and

@@ -21,6 +21,9 @@ func (e Event) String() string {
 	if strings.HasPrefix(e.Type, "content_block") {
 		fmt.Fprintf(&b, " %d", e.Index)
 	}
+	if e.ToolName != "" {
+		fmt.Fprintf(&b, " %s(%s)", cut(e.ToolName), cut(e.ToolID))
+	}
 	for _, part := range []struct{ name, text string }{{"text", e.Text}, {"thinking", e.Thinking}, {"json", e.PartialJSON}} {
 		if part.text != "" {
 			fmt.Fprintf(&b, " %s %q", part.name, cut(part.text))
@@ -85,6 +88,46 @@ func (d Delta) String() string {
 		kind = "state"
 	}
 	return fmt.Sprintf("%s of %s from %d to %d, %d bytes", kind, d.ConversationID, d.After, d.Sequence, len(d.Data))
+}
+
+// String returns the call that the question is about.
+func (q *Question) String() string {
+	if q == nil || q.Call == nil {
+		return "question"
+	}
+	return "question about " + q.Call.String()
+}
+
+// String returns the name of the file, without what it holds.
+func (c *FileCheckpoint) String() string {
+	if c == nil || c.file == nil {
+		return "checkpoint"
+	}
+	return "checkpoint in " + c.file.Name()
+}
+
+// String returns "input", "lenient" or "off".
+func (v Validation) String() string {
+	switch v {
+	case ValidateInput:
+		return "input"
+	case ValidateLenient:
+		return "lenient"
+	case ValidateOff:
+		return "off"
+	}
+	return "unknown"
+}
+
+// String returns when and how a conversation is compacted.
+func (a AutoCompact) String() string {
+	switch {
+	case a.Threshold <= 0:
+		return "no compaction"
+	case a.Client != nil:
+		return fmt.Sprintf("compaction above %d tokens, by a summary", a.Threshold)
+	}
+	return fmt.Sprintf("compaction above %d tokens", a.Threshold)
 }
 
 // cut returns the beginning of a text that is long.

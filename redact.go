@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -25,7 +26,7 @@ func newRedactor(h slog.Handler) *redactor { return &redactor{Handler: h, known:
 
 // Handle passes on the record without the secrets in its text.
 func (h *redactor) Handle(ctx context.Context, record slog.Record) error {
-	clean := slog.NewRecord(record.Time, record.Level, record.Message, record.PC)
+	clean := slog.NewRecord(record.Time, record.Level, h.known.Hide(record.Message), record.PC)
 	record.Attrs(func(a slog.Attr) bool {
 		clean.AddAttrs(h.hide(a))
 		return true
@@ -39,10 +40,27 @@ func (h *redactor) Handle(ctx context.Context, record slog.Record) error {
 	return h.Handler.Handle(ctx, clean)
 }
 
-// hide returns an attribute without the secrets in its text.
+// hide returns an attribute without the secrets in its text, which it may be by its name.
 func (h *redactor) hide(a slog.Attr) slog.Attr {
-	if a.Value.Kind() == slog.KindString {
-		a.Value = slog.StringValue(h.known.Hide(a.Value.String()))
+	a.Value = a.Value.Resolve()
+	kind := a.Value.Kind()
+	if kind == slog.KindGroup {
+		group := slices.Clone(a.Value.Group())
+		for i := range group {
+			group[i] = h.hide(group[i])
+		}
+		a.Value = slog.GroupValue(group...)
+	}
+	if kind != slog.KindString && kind != slog.KindAny {
+		return a
+	}
+	text := fmt.Sprintf("%+v", a.Value.Any())
+	clean := h.known.Hide(text)
+	if redact.IsName(a.Key) && text != "" {
+		clean = redact.Mark
+	}
+	if clean != text { // otherwise the handler shows the value in its own way
+		a.Value = slog.StringValue(clean)
 	}
 	return a
 }

@@ -32,7 +32,7 @@ func FuzzResult(f *testing.F) {
 			t.Fatal(err)
 		}
 		use := history.Use{ID: id, Toolset: toolset}
-		got := result.encode(use)
+		got, _ := result.encode(use)
 		if !wire.Same(got, want) {
 			t.Errorf("encode() = %s\nthe SDK has %s", got, want)
 		}

@@ -96,7 +96,8 @@ func (r *Runner) expose(t *Turn) (done bool, err error) {
 		if result.Err = cause; result.IsError && cause == nil {
 			result.Err = resultError(result)
 		}
-		t.results[i], t.exposed[i] = result, exposed{result, result.encode(call.Use())}
+		before, _ := result.encode(call.Use())
+		t.results[i], t.exposed[i] = result, exposed{result, before}
 	}
 	return true, nil
 }
@@ -115,7 +116,7 @@ func (r *Runner) amend(t *Turn) {
 		if now == nil {
 			now = was.result
 		}
-		blocks[i] = now.encode(t.open[i].Use())
+		blocks[i], _ = now.encode(t.open[i].Use())
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -146,7 +147,11 @@ func (r *Runner) hooks(ctx context.Context) dispatch.Hooks {
 		Finish: func(c dispatch.Completion) (err error) {
 			call := jobOf(c.Job).open
 			result, _ := c.Result.(*Result)
-			defer func() { err = r.finish(ctx, call, result) }() // also if a logger panics
+			var block []byte
+			if result != nil {
+				block, result = r.encodeResult(call, annotated(call.Decision(), result))
+			}
+			defer func() { err = r.finish(ctx, call, block, result) }() // also if a logger panics
 			r.log.finished(ctx, call, result, c)
 			return nil
 		},
@@ -181,11 +186,11 @@ func (r *Runner) saveStart(ctx context.Context, call *machine.Call, p dispatch.P
 
 // finish takes what a call that ran came back with, or nil if it was interrupted, and
 // has the checkpoint keep it if its reply is complete.
-func (r *Runner) finish(ctx context.Context, call *machine.Call, result *Result) error {
-	if result != nil {
-		r.setResult(call, annotated(call.Decision(), result))
-	}
+func (r *Runner) finish(ctx context.Context, call *machine.Call, block []byte, result *Result) error {
 	r.mu.Lock()
+	if result != nil {
+		r.machine.SetResult(call, block, result.Err)
+	}
 	r.machine.Returned(call)
 	calling := r.machine.Calling()
 	r.mu.Unlock()
@@ -196,10 +201,10 @@ func (r *Runner) finish(ctx context.Context, call *machine.Call, result *Result)
 }
 
 func (r *Runner) setResult(call *machine.Call, result *Result) {
-	block := result.encode(call.Use())
+	block, sent := r.encodeResult(call, result)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.machine.SetResult(call, block, result.Err)
+	r.machine.SetResult(call, block, sent.Err)
 }
 
 // prepareCall looks up what runs a call. It reports false if there is nothing to run:
@@ -318,16 +323,4 @@ func perform(run context.Context, call *Call, handler Handler, timeout time.Dura
 		return nil, err
 	}
 	return failedResult(own, err), err
-}
-
-// invoke calls a handler and turns a panic into an error.
-func invoke(ctx context.Context, handler Handler, call *Call) (result *Result, err error) {
-	defer catch(&err)
-	return handler(ctx, call)
-}
-
-// within calls a handler with a context that ends after a time. A handler that does not
-// return soon after that is abandoned: what it returns is discarded.
-func within(ctx context.Context, after time.Duration, handler Handler, call *Call) (*Result, error) {
-	return dispatch.Within(ctx, after, func(ctx context.Context) (*Result, error) { return invoke(ctx, handler, call) })
 }

@@ -34,6 +34,11 @@ type Tool struct {
 	// and the rest are set here. If Strict is set, a schema that was derived from
 	// a Go type takes the form that strict mode asks for.
 	Definition anthropic.BetaToolParam
+	// Native is the definition of one of the API's own client tools (memory, bash, text
+	// editor, computer use), whose schema the model knows. It is sent in place of Definition,
+	// which must be empty; its name is the tool's. Input is not checked. [New] returns an error
+	// for a tool that the API runs itself.
+	Native anthropic.BetaToolUnionParam
 	// Handler answers the calls. It must not be nil.
 	Handler Handler
 	// Timeout cancels the context of a call after this time; the call fails. Zero means no
@@ -115,7 +120,7 @@ func derivedTool[In, Out any](name, description string, run func(context.Context
 	unchecked := checked.Unchecked()
 	tool := newTypedTool(definition(name, description, input.Param()), run, func(call *Call, into any) error {
 		if call.unchecked {
-			return unchecked.Decode(call.Input, call.read, into)
+			return decodeDistinct(unchecked, call, into)
 		}
 		return checked.Decode(call.Input, call.read, into)
 	})
@@ -173,48 +178,40 @@ func decodeInto(call *Call, into any, decode func(*Call, any) error) error {
 	return nil
 }
 
+// decodeDistinct decodes input that was not checked. It returns an error for input with a
+// key that comes twice: an approver may have read another value of it than the tool would.
+func decodeDistinct(decoder *schema.Decoder, call *Call, into any) error {
+	read, err := schema.Distinct(call.Input)
+	if err != nil {
+		return err
+	}
+	return decoder.Decode(call.Input, read, into)
+}
+
 // decodeOpen decodes input whose keys somebody else's schema names.
 func decodeOpen[In any]() func(*Call, any) error {
 	decoder := schema.OpenDecoder(reflect.TypeFor[In]())
-	return func(call *Call, into any) error { return decoder.Decode(call.Input, call.read, into) }
+	return func(call *Call, into any) error {
+		if call.unchecked {
+			return decodeDistinct(decoder, call, into)
+		}
+		return decoder.Decode(call.Input, call.read, into)
+	}
 }
 
 // Name returns the name of the definition.
-func (t *Tool) Name() string { return t.Definition.Name }
+func (t *Tool) Name() string {
+	if t.isNative() {
+		return nativeName(t.Native)
+	}
+	return t.Definition.Name
+}
 
 // Description returns the description of the definition, or "".
 func (t *Tool) Description() string { return t.Definition.Description.Value }
 
 // InputSchema returns the input schema of the definition.
 func (t *Tool) InputSchema() anthropic.BetaToolInputSchemaParam { return t.Definition.InputSchema }
-
-// Execute answers one call with input, so that the tool works with any runner
-// that takes an [anthropic.BetaTool], and handlers of other tools may call it. A
-// failed result becomes an error.
-func (t *Tool) Execute(ctx context.Context, input json.RawMessage) ([]anthropic.BetaToolResultBlockParamContentUnion, error) {
-	var read *schema.Document
-	if t.schema != nil {
-		var err error
-		if read, err = t.schema.Read(input); err != nil {
-			return nil, err
-		}
-	}
-	call := &Call{}
-	if outer, ok := CallFrom(ctx); ok { // it may be that of a tool which calls this one
-		*call = *outer
-	}
-	call.Name, call.Input, call.read = t.Name(), input, read
-	result, err := t.Handler(ctx, call)
-	switch {
-	case err != nil:
-		return nil, err
-	case result == nil:
-		return nil, nil
-	case result.IsError:
-		return nil, resultError(result)
-	}
-	return result.Content, nil
-}
 
 // encoded returns the definition as it is sent, and the schema that goes with it.
 func (t *Tool) encoded() ([]byte, *schema.Input, error) {
@@ -230,6 +227,10 @@ func (t *Tool) encoded() ([]byte, *schema.Input, error) {
 }
 
 func (s *sentTool) encode(t *Tool) {
+	if t.isNative() {
+		s.definition, s.err = t.encodeNative()
+		return
+	}
 	d, input, err := t.fitted()
 	if err == nil {
 		s.definition, err = encodeDefinition(d, input)

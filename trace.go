@@ -145,7 +145,11 @@ func endCallTrace(ctx context.Context, call *telemetry.Call, use history.Use, re
 		ended.Error = callErrorType(err)
 	}
 	if own != nil && call.WantsResult() {
-		ended.Result = member(own.encode(use), "content")
+		block, sent := own.encode(use)
+		ended.Result = member(block, "content")
+		if sent.IsError && !own.IsError { // the API would refuse what the tool returned
+			ended.Error = callErrorType(sent.Err)
+		}
 	}
 	call.End(ctx, ended)
 }

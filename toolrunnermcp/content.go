@@ -97,16 +97,17 @@ func (c converter) media(kind, uri, declared string, data []byte) block {
 	case isImage(found) && base64.StdEncoding.EncodedLen(len(data)) > maxImage:
 		why = "it is too large"
 	case isImage(found):
-		return block{OfImage: &anthropic.BetaImageBlockParam{Source: anthropic.BetaImageBlockParamSourceUnion{
-			OfBase64: &anthropic.BetaBase64ImageSourceParam{
-				Data:      base64.StdEncoding.EncodeToString(data),
-				MediaType: anthropic.BetaBase64ImageSourceMediaType(found),
-			},
-		}}}
+		result, err := toolrunner.ImageResult(data)
+		if err == nil {
+			return result.Content[0]
+		}
+		why = err.Error()
 	case found == typePDF:
-		return document(uri, anthropic.BetaRequestDocumentBlockSourceUnionParam{
-			OfBase64: &anthropic.BetaBase64PDFSourceParam{Data: base64.StdEncoding.EncodeToString(data)},
-		})
+		result, err := toolrunner.DocumentResult(data)
+		if err == nil {
+			return document(uri, result.Content[0].OfDocument.Source)
+		}
+		why = err.Error()
 	default:
 		why = "only text, PDF and JPEG, PNG, GIF and WebP images can be"
 	}

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	png  = "\x89PNG\r\n\x1a\n rest"
-	jpeg = "\xff\xd8\xff rest"
-	gif  = "GIF89a rest"
-	webp = "RIFF\x04\x00\x00\x00WEBPVP rest"
-	pdf  = "%PDF-1.7 rest"
+	png  = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\b\x00\x00\x00\x00:~\x9bU\x00\x00\x00\x0eIDATx\x9cbb\x00\x04\x00\x00\xff\xff\x00\x06\x00\x03\xfa\xd0Y\xae\x00\x00\x00\x00IEND\xaeB`\x82"
+	jpeg = "\xff\xd8\xff\xc0\x00\x0b\x08\x00\x01\x00\x01\x01\x01\x11\x00\xff\xda\x00\x08\x01\x01\x00\x00\x3f\x00\x7f\xff\xd9"
+	gif  = "GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"
+	webp = "RIFF\x16\x00\x00\x00WEBPVP8 \x0a\x00\x00\x00\x00\x00\x00\x9d\x01\x2a\x01\x00\x01\x00"
+	pdf  = "%PDF-1.7\n%%EOF"
 	wav  = "RIFF\x04\x00\x00\x00WAVE rest"
 )
 
@@ -55,25 +55,25 @@ func TestContentOfEveryKindIsWhatTheAPIAccepts(t *testing.T) {
 			name:    "png",
 			content: &mcp.ImageContent{Data: []byte(png), MIMEType: "image/png"},
 			want:    imageBlock("image/png", png),
-			failed:  textBlock("[image image/png, 13 bytes, is not shown: the call failed]"),
+			failed:  textBlock("[image image/png, 71 bytes, is not shown: the call failed]"),
 		},
 		{
 			name:    "jpeg that is said to be png",
 			content: &mcp.ImageContent{Data: []byte(jpeg), MIMEType: "image/png"},
 			want:    imageBlock("image/jpeg", jpeg),
-			failed:  textBlock("[image image/png, 8 bytes, is not shown: the call failed]"),
+			failed:  textBlock("[image image/png, 28 bytes, is not shown: the call failed]"),
 		},
 		{
 			name:    "gif",
 			content: &mcp.ImageContent{Data: []byte(gif)},
 			want:    imageBlock("image/gif", gif),
-			failed:  textBlock("[image, 11 bytes, is not shown: the call failed]"),
+			failed:  textBlock("[image, 35 bytes, is not shown: the call failed]"),
 		},
 		{
 			name:    "webp",
 			content: &mcp.ImageContent{Data: []byte(webp), MIMEType: "image/webp"},
 			want:    imageBlock("image/webp", webp),
-			failed:  textBlock("[image image/webp, 19 bytes, is not shown: the call failed]"),
+			failed:  textBlock("[image image/webp, 30 bytes, is not shown: the call failed]"),
 		},
 		{
 			name:    "image of another type",
@@ -117,13 +117,13 @@ func TestContentOfEveryKindIsWhatTheAPIAccepts(t *testing.T) {
 			name:    "blob of an image",
 			content: resource(mcp.ResourceContents{URI: "x:a", MIMEType: "image/png", Blob: []byte(png)}),
 			want:    imageBlock("image/png", png),
-			failed:  textBlock("[resource x:a image/png, 13 bytes, is not shown: the call failed]"),
+			failed:  textBlock("[resource x:a image/png, 71 bytes, is not shown: the call failed]"),
 		},
 		{
 			name:    "blob of a PDF",
 			content: resource(mcp.ResourceContents{URI: "x:a", MIMEType: "application/pdf", Blob: []byte(pdf)}),
 			want:    `{"source":{"data":"` + base(pdf) + `","media_type":"application/pdf","type":"base64"},"title":"x:a","type":"document"}`,
-			failed:  textBlock("[resource x:a application/pdf, 13 bytes, is not shown: the call failed]"),
+			failed:  textBlock("[resource x:a application/pdf, 14 bytes, is not shown: the call failed]"),
 		},
 		{
 			name:    "blob of anything",

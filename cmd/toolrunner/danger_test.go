@@ -56,6 +56,44 @@ func TestSecretsInEscapesAreBlottedOutOfEvents(t *testing.T) {
 	}
 }
 
+// MW1: a secret that comes in parts is not printed in parts; what only looked like the
+// beginning of one is.
+func TestASecretInPartsIsBlottedOutOfEvents(t *testing.T) {
+	hidden := &secrets{}
+	hidden.Add("secret-of-the-test")
+	var out bytes.Buffer
+	s := script{&out, io.Discard, hidden}
+	for _, e := range []event{
+		textAdded{1, "a sec"},
+		textAdded{1, "ret-of-"},
+		textAdded{1, "the-test b"},
+		textAdded{1, " secre"},
+		blockEnded{},
+		thinkingAdded{1, "secret-of"},
+		thinkingAdded{1, "-the-test"},
+		textAdded{1, "s"},
+		textAdded{1, "o"},
+		textAdded{1, "s"},
+		turnStarted{2},
+	} {
+		if err := s.print(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := `{"type":"text","turn":1,"text":"a "}
+{"type":"text","turn":1,"text":"[secret] b"}
+{"type":"text","turn":1,"text":" "}
+{"type":"text","turn":1,"text":"secre"}
+{"type":"thinking","turn":1,"text":"[secret]"}
+{"type":"text","turn":1,"text":"so"}
+{"type":"text","turn":1,"text":"s"}
+{"type":"turn_started","turn":2}
+`
+	if got := out.String(); got != want {
+		t.Errorf("the events are\n%s\nwant\n%s", got, want)
+	}
+}
+
 // A13: what tools start cannot read the key in the environment of the command.
 func TestTheKeyIsOutOfReachOfTools(t *testing.T) {
 	if _, err := os.Stat("/proc/self/environ"); err != nil || os.Geteuid() == 0 {

@@ -22,6 +22,15 @@ func (s script) print(e event) error {
 			note(s.err, "toolrunner run: %s\n", cleanError(e.Error))
 		}
 	}
+	for _, e := range s.hidden.joined(e) {
+		if err := s.write(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s script) write(e event) error {
 	if e.kind() == "" {
 		return nil
 	}

@@ -27,7 +27,57 @@ func looksRandom(text string) bool {
 }
 
 // secrets are texts that nobody should read in the output.
-type secrets struct{ redact.Set }
+type secrets struct {
+	redact.Set
+
+	held event // text whose end may begin a secret; nil: there is none
+}
+
+// joined returns the events that may be printed now. The end of a text that may begin a
+// secret waits for what follows it.
+func (s *secrets) joined(e event) (now []event) {
+	switch held := s.held.(type) {
+	case textAdded:
+		if next, ok := e.(textAdded); ok && next.Turn == held.Turn {
+			next.Text = held.Text + next.Text
+			e = next
+		} else {
+			now = append(now, held)
+		}
+	case thinkingAdded:
+		if next, ok := e.(thinkingAdded); ok && next.Turn == held.Turn {
+			next.Text = held.Text + next.Text
+			e = next
+		} else {
+			now = append(now, held)
+		}
+	}
+	s.held = nil
+	split := func(text string) (whole, begun string) {
+		text = s.hide(text)
+		at := len(text) - s.Begun(text)
+		return text[:at], text[at:]
+	}
+	switch added := e.(type) {
+	case textAdded:
+		whole, begun := split(added.Text)
+		if begun != "" {
+			s.held = textAdded{added.Turn, begun}
+		}
+		if e = (textAdded{added.Turn, whole}); whole == "" && begun != "" {
+			return now
+		}
+	case thinkingAdded:
+		whole, begun := split(added.Text)
+		if begun != "" {
+			s.held = thinkingAdded{added.Turn, begun}
+		}
+		if e = (thinkingAdded{added.Turn, whole}); whole == "" && begun != "" {
+			return now
+		}
+	}
+	return append(now, e)
+}
 
 // addServer adds what the description of a server holds: every value that was taken
 // from a variable, and what is secret by its place, its name or its looks.

@@ -89,7 +89,7 @@ func TestFilesystem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	image := []byte("\x89PNG\r\n\x1a\n rest")
+	image := []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\b\x00\x00\x00\x00:~\x9bU\x00\x00\x00\x0eIDATx\x9cbb\x00\x04\x00\x00\xff\xff\x00\x06\x00\x03\xfa\xd0Y\xae\x00\x00\x00\x00IEND\xaeB`\x82")
 	if err := os.WriteFile(filepath.Join(root, "a.png"), image, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -148,7 +148,8 @@ func (h *History) DropBreakpoints(n int) int {
 		raw := withoutBreakpoints(m.Raw, &left)
 		if fresh, ok, err := ReadMessage(raw); err == nil && ok {
 			fresh.Breakpoints = m.Breakpoints - int32(take) //nolint:gosec // it is no more than those
-			h.Messages = slices.Clone(h.Messages)           // others may be reading the old ones
+			fresh.Images, fresh.Side = m.Images, m.Side
+			h.Messages = slices.Clone(h.Messages) // others may be reading the old ones
 			h.Messages[i] = fresh.Message
 		}
 	}

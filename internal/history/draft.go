@@ -24,6 +24,8 @@ type Message struct {
 	Role        string
 	Raw         []byte
 	Breakpoints int32 // its cache_control
+	Images      int32 // in it, and in its results
+	Side        int32 // the longest side of those, in pixels
 	Hanging     bool  // it ends with a server tool use that has no result yet
 	ServerEnd   bool  // its last block is a server tool's use or result
 	Directive   bool  // it sets options alone

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
+
+	"github.com/toolrunner/toolrunner/internal/media"
 )
 
 // EncodeAll encodes messages from the caller, whose code may run. Messages that are
@@ -17,7 +19,8 @@ func EncodeAll(messages []anthropic.BetaMessageParam, known map[string][]byte) (
 		if err != nil {
 			return nil, &Error{Index: i, Reason: fmt.Sprintf("it cannot be encoded: %v", err)}
 		}
-		if original, ok := known[string(raw)]; ok {
+		original, isKnown := known[string(raw)]
+		if isKnown {
 			raw = original
 		}
 		draft, ok, err := ReadMessage(raw)
@@ -28,6 +31,9 @@ func EncodeAll(messages []anthropic.BetaMessageParam, known map[string][]byte) (
 			return nil, &Error{Index: i, Reason: "it ends with a thinking block, which the Messages API refuses; leave the block out"}
 		}
 		if ok {
+			if err := media.Check(draft.Raw); err != nil && !isKnown {
+				return nil, &Error{Index: i, Reason: err.Error() + "; the Messages API would refuse each request with it"}
+			}
 			draft.Index = i
 			drafts = append(drafts, draft)
 		}

@@ -73,6 +73,11 @@ func (h *History) Append(m Draft, unanswered func(Use) []byte) error {
 			h.Push(h.Answered(nil, unanswered))
 		}
 	}
+	if m.look(); m.Images > 0 {
+		if err := h.Pictures().And(m.Pictures()).Check(); err != nil {
+			return err
+		}
+	}
 	h.Push(m)
 	return nil
 }
@@ -147,6 +152,9 @@ func (h *History) Push(m Draft) {
 	h.advance(&m)
 	h.Changes = append(h.Changes, m.Changes...)
 	m.Breakpoints = int32(CountBreakpoints(m.Raw)) //nolint:gosec // a message of that size does not fit into memory
+	if m.Images == 0 {                             // otherwise it was looked at
+		m.look()
+	}
 	h.Messages = append(h.Messages, m.Message)
 	if h.Base != nil {
 		h.Drafts = append(h.Drafts, m)

@@ -231,6 +231,9 @@ func (m *Machine) TakeBack(call *Call) {
 // of a failed one. The first one counts.
 func (m *Machine) SetResult(call *Call, block []byte, cause error) {
 	if call.state != answered {
+		if err := m.tooMany(call, block, nil); err != nil {
+			block, cause = history.ResultBlock(call.use, tooManyText(err), true), err
+		}
 		m.update(func(*state) { call.state, call.block, call.cause = answered, block, cause }, call)
 	}
 }
@@ -239,6 +242,9 @@ func (m *Machine) SetResult(call *Call, block []byte, cause error) {
 // nothing for a call that is not open any more.
 func (m *Machine) Amend(call *Call, block []byte) {
 	if m.Owns(call) && call.state == answered && !bytes.Equal(call.block, block) {
+		if err := m.tooMany(call, block, nil); err != nil {
+			block = history.ResultBlock(call.use, tooManyText(err), true)
+		}
 		m.update(func(*state) { call.block = block }, call)
 	}
 }

@@ -17,6 +17,9 @@ func (m *Machine) Follow(messages []history.Draft) error {
 	for i, draft := range messages {
 		draft, more, err := m.claim(draft, claims)
 		if err == nil && more {
+			err = m.checkPictures(&draft, claims)
+		}
+		if err == nil && more {
 			err = m.s.queue.Append(draft, func(use history.Use) []byte { return history.ResultBlock(use, history.UnrunGiven, true) })
 		}
 		if err != nil {
@@ -54,6 +57,9 @@ func (m *Machine) claim(draft history.Draft, claims map[*Call][]byte) (history.D
 			return draft, false, fmt.Errorf("the tool_result for %q answers no open call: each call is answered once", b.ToolUseID)
 		case call.state == started:
 			return draft, false, fmt.Errorf("the tool_result for %q comes too late: the call has started", b.ToolUseID)
+		}
+		if err := m.tooMany(call, b.Raw, claims); err != nil {
+			return draft, false, err
 		}
 		claims[call] = b.Raw
 	}

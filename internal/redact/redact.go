@@ -4,7 +4,6 @@ package redact
 
 import (
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -74,6 +73,22 @@ func (s *Set) Known(text string) string {
 	return text
 }
 
+// Begun returns how many bytes at the end of text may be the beginning of a value of the
+// set, whose rest is still to come.
+func (s *Set) Begun(text string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	begun := 0
+	for _, value := range s.values {
+		for n := min(len(value)-1, len(text)); n > begun; n-- {
+			if strings.HasSuffix(text, value[:n]) {
+				begun = n
+			}
+		}
+	}
+	return begun
+}
+
 // Hide returns text without the values of the set and without what looks like a
 // secret. Cut a text after Hide, never before: half a secret is not recognised.
 func (s *Set) Hide(text string) string {
@@ -81,44 +96,8 @@ func (s *Set) Hide(text string) string {
 	for _, l := range looks() {
 		text = l.pattern.ReplaceAllString(text, l.with)
 	}
-	return text
+	return hideNamed(text)
 }
 
-// look is what a kind of secret looks like.
-type look struct {
-	pattern *regexp.Regexp
-	with    string
-}
-
-// names are what the names of secrets end with.
-const names = `(?:pass(?:word|wd|phrase)?|pwd|secret|token|credentials?|signature|(?:api|access|secret|private|auth|account|signing|encryption)[_-]?key(?:[_-]?id)?|authorization)`
-
-//nolint:gochecknoglobals // constants, compiled for the first text
-var (
-	headerName = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)auth|key|token|secret|cookie|signature|credential`)
-	})
-
-	looks = sync.OnceValue(func() []look {
-		hide := func(pattern, with string) look { return look{regexp.MustCompile(pattern), with} }
-		return []look{
-			// Keys in PEM, also where the text is quoted or torn.
-			hide(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)`, Mark),
-			// Members of JSON, and of JSON in a JSON string.
-			hide(`(?i)(\\"[\w.-]*`+names+`\\"\s*:\s*\\")(?:[^"\\]|\\\\\\?.)+`, "${1}"+Mark),
-			hide(`(?i)("[\w.-]*`+names+`"\s*:\s*")(?:[^"\\]|\\.)+`, "${1}"+Mark),
-			// Headers, to the end of the line.
-			hide(`(?i)(\b(?:(?:proxy-)?authorization|x-api-key|api-key|[\w-]*-(?:auth|token|key|secret|signature)|(?:set-)?cookie)\s*:\s*)[^\s"'\\][^\r\n"'\\]*`, "${1}"+Mark),
-			// Names and values, as in queries, forms, and files of variables.
-			hide(`(?i)((?:^|[^\w.-])[\w.-]*`+names+`\s?[=:]\s?)(?:"[^"]+"|'[^']+'|[^\s&"',;\\\[][^\s&"',;\\]*)`, "${1}"+Mark),
-			hide(`(?i)([?&](?:key|sig|code|auth)=)[^&\s"'\\]+`, "${1}"+Mark),
-			// Whoever is named before the host of a URL.
-			hide(`(://(?:[^/@\s":\\]*:)?)[^/\s"\\]+@`, "${1}"+Mark+"@"),
-			hide(`(?i)(\b(?:bearer|basic) )[\w.~+/=-]{8,}`, "${1}"+Mark),
-			// Keys that say whose they are.
-			hide(`\b(sk-ant-)[\w-]{4,}`, "${1}"+Mark),
-			hide(`\b(?:A(?:KIA|SIA)[0-9A-Z]{16}|(?:gh[pousr]|github_pat|npm|hf)_\w{16,}|glpat-[\w-]{16,}|xox[abeoprs]-[\w-]{10,}|[rsp]k_(?:live|test)_\w{10,}|`+
-				`sk-[\w-]{20,}|AIza[\w-]{30,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]+)`, Mark),
-		}
-	})
-)
+// IsName reports whether a value of that name is a secret.
+func IsName(name string) bool { return named().MatchString(name + "=") }

@@ -58,16 +58,25 @@ func (w *walker) decoder(p *plan, keys keyPolicy) *Decoder {
 	return &Decoder{plan: p, keys: keys, whole: w.whole, big: w.big}
 }
 
-// DecodeExact decodes input into what into points to, for who looks at input that others will read as well: a key counts
-// only for the field of exactly that name, and input with a key twice is refused, at any depth.
-func DecodeExact(input json.RawMessage, into any) error {
+// Distinct parses input that is not checked. The error is an *Error that lists the keys that come twice, at any depth.
+func Distinct(input json.RawMessage) (*Document, error) {
 	read, err := readDocument(input)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	c := checker{}
 	if c.doubles(read); c.faults != nil {
-		return c.err()
+		return nil, c.err()
+	}
+	return read, nil
+}
+
+// DecodeExact decodes input into what into points to, for who looks at input that others will read as well: a key counts
+// only for the field of exactly that name, and input with a key twice is refused, at any depth.
+func DecodeExact(input json.RawMessage, into any) error {
+	read, err := Distinct(input)
+	if err != nil {
+		return err
 	}
 	return newDecoder(reflect.TypeOf(into).Elem(), dropKeys).Decode(input, read, into)
 }

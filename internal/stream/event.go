@@ -1,6 +1,8 @@
 package stream
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -57,6 +59,37 @@ func (e *Event) Added() (text, thinking, input string) {
 	}
 	return text, thinking, input
 }
+
+// Tool returns the id and the name of the call that the event begins, of a client tool or
+// of one that the API runs. Both are empty for every other event.
+func (e *Event) Tool() (id, name string) {
+	if e.Type != BlockStart {
+		return "", ""
+	}
+	isCall := false
+	_ = wire.Members(e.block, func(key, value []byte) error { // whether it is valid is checked elsewhere
+		switch string(key) {
+		case "type":
+			content, _ := wire.Content(value)
+			isCall = bytes.HasSuffix(content, []byte("tool_use"))
+			if !isCall {
+				return errNoCall
+			}
+		case "id":
+			id, _ = wire.Unquote(value)
+		case "name":
+			name, _ = wire.Unquote(value)
+		}
+		return nil
+	})
+	if !isCall {
+		return "", ""
+	}
+	return id, name
+}
+
+// errNoCall ends reading a block that is none.
+var errNoCall = errors.New("no call")
 
 // read reads an event. name is the value of its event field, which is its type if
 // data has none.

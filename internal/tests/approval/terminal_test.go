@@ -280,3 +280,15 @@ func TestChannelQuestionsEndWithTheContext(t *testing.T) {
 		ran.Want(t)
 	})
 }
+
+// A question begins on a line of its own, wherever the streamed text before it ended.
+func TestAQuestionBeginsOnALineOfItsOwn(t *testing.T) {
+	var out bytes.Buffer
+	out.WriteString("I will look at the")
+	if _, err := asked(t.Context(), toolrunner.AskTerminal(strings.NewReader("y\n"), &out), `{}`); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); !strings.HasPrefix(got, "I will look at the\n") || strings.HasPrefix(got, "I will look at the\n\n") {
+		t.Errorf("the terminal shows %q", got)
+	}
+}

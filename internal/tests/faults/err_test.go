@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -133,6 +134,12 @@ func TestExportedTypesPrintForAPerson(t *testing.T) {
 		}
 	})
 	call := toolrunner.Call{ID: "a", Name: "work", Input: json.RawMessage(`{"n":1}`)}
+	path := filepath.Join(t.TempDir(), "run")
+	checkpoint, err := toolrunner.OpenFileCheckpoint(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = checkpoint.Close() })
 	work := runtest.Says("work", "x")
 	work.ReadOnly = true
 	for _, test := range []struct {
@@ -149,6 +156,14 @@ func TestExportedTypesPrintForAPerson(t *testing.T) {
 		{toolrunner.Usage{Replies: 2, InputTokens: 3, OutputTokens: 4}, "2 replies, 3 input tokens, 0 from and 0 into the cache, 4 output tokens"},
 		{toolrunner.Event{Type: "content_block_delta", Index: 1, Text: "so"}, `content_block_delta 1 text "so"`},
 		{toolrunner.Delta{ConversationID: "c", After: 1, Sequence: 2, Data: []byte("secret")}, "delta of c from 1 to 2, 6 bytes"},
+		{toolrunner.Event{Type: "content_block_start", Index: 1, ToolID: "a", ToolName: "work"}, `content_block_start 1 work(a)`},
+		{&toolrunner.Question{Call: &call}, `question about work(a) {"n":1}`},
+		{toolrunner.ValidateInput, "input"},
+		{toolrunner.ValidateLenient, "lenient"},
+		{toolrunner.ValidateOff, "off"},
+		{toolrunner.AutoCompact{}, "no compaction"},
+		{toolrunner.AutoCompact{Threshold: 9, Client: &toolrunner.ClientCompaction{}}, "compaction above 9 tokens, by a summary"},
+		{checkpoint, "checkpoint in " + path},
 		{toolrunner.Allow(), "allow"},
 		{toolrunner.Deny("secret"), "deny"},
 		{toolrunner.OutcomeMaxIterations, "max iterations"},

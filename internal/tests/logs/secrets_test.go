@@ -24,7 +24,7 @@ const (
 	secretHeader = "signed-with-a-secret-42"
 	secretMCP    = "mcp-token-of-a-server-7"
 	secretOther  = "sk-ant-api03-of-another"
-	secretImage  = "iVBORw0KGgo="
+	secretImage  = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAADklEQVR4nGJiAAQAAP//AAYAA/rQWa4AAAAASUVORK5CYII="
 )
 
 func allSecrets() []string {
@@ -140,7 +140,7 @@ func TestDataIsLeftOutOfRecords(t *testing.T) {
 	if strings.Contains(log.String(), secretImage) || strings.Contains(log.String(), "long long") {
 		t.Errorf("the records hold data or long texts: %s", log.String())
 	}
-	if got := strings.Count(log.String(), `<14 bytes>`); got != 2 {
+	if got := strings.Count(log.String(), `<98 bytes>`); got != 2 {
 		t.Errorf("the records tell the size of data %d times, want 2: %s", got, log.String())
 	}
 }

@@ -21,6 +21,13 @@ func textDocument(title, data string) *anthropic.BetaRequestDocumentBlockParam {
 	}
 }
 
+func fileDocument(title, about string) *anthropic.BetaRequestDocumentBlockParam {
+	return &anthropic.BetaRequestDocumentBlockParam{
+		Title: anthropic.String(title), Context: anthropic.String(about),
+		Source: anthropic.BetaRequestDocumentBlockSourceUnionParam{OfURL: &anthropic.BetaURLPDFSourceParam{URL: "http://x"}},
+	}
+}
+
 // MW4: Truncate counts characters over everything that holds text, that of a ToolError
 // included, and tells the model how much is left out.
 func TestTruncate(t *testing.T) {
@@ -42,6 +49,8 @@ func TestTruncate(t *testing.T) {
 		{"invalid UTF-8", 2, toolrunner.TextResult("\xff\xffab"), nil, `,"content":[` + shown("\ufffd\ufffd") + `,` + cut("2") + `]`},
 		{"over blocks", 3, &toolrunner.Result{Content: []runtest.Content{runtest.TextContent("12"), runtest.RawContentBlock(image), runtest.TextContent("34"), runtest.TextContent("56")}}, nil, `,"content":[` + shown("12") + `,` + image + `,` + shown("3") + `,` + cut("3") + `]`},
 		{"a document of plain text", 5, &toolrunner.Result{Content: []runtest.Content{{OfDocument: textDocument("t", "123456")}, runtest.TextContent("7")}}, nil, `,"content":[{"source":{"data":"1234","media_type":"text/plain","type":"text"},"title":"t","type":"document"},` + cut("3") + `]`},
+		{"what stands about a file", 5, &toolrunner.Result{Content: []runtest.Content{{OfDocument: fileDocument("1234", "5678")}}}, nil, `,"content":[{"source":{"url":"http://x","type":"url"},"context":"5","title":"1234","type":"document"},` + cut("3") + `]`},
+		{"what stands about a file, as raw JSON", 5, &toolrunner.Result{Content: []runtest.Content{runtest.RawContentBlock(`{"type":"document","source":{"type":"url","url":"http://x"},"context":"123456"}`)}}, nil, `,"content":[` + cut("6") + `]`},
 		{"what cannot be cut and does not fit", 40, &toolrunner.Result{Content: []runtest.Content{runtest.RawContentBlock(searchResult), runtest.TextContent("1")}}, nil, `,"content":[` + cut(fmt.Sprint(len(searchResult)+1)) + `]`},
 		{"what cannot be cut and fits", 200, &toolrunner.Result{Content: []runtest.Content{runtest.RawContentBlock(searchResult), runtest.TextContent("1")}}, nil, `,"content":[` + searchResult + `,` + shown("1") + `]`},
 		{"the content of a ToolError", 2, nil, &toolrunner.ToolError{Content: []runtest.Content{runtest.TextContent("123")}}, `,"content":[` + shown("12") + `,` + cut("1") + `],"is_error":true`},

@@ -17,13 +17,13 @@ import (
 	"github.com/toolrunner/toolrunner/toolrunnertest"
 )
 
-// The first bytes of files, from which their format is told.
+// Small files, whose format is told from their first bytes.
 const (
-	pngHead  = "\x89PNG\r\n\x1a\n"
-	jpegHead = "\xff\xd8\xff\xe0"
-	gifHead  = "GIF89a\x01\x00\x01\x00\x80\xff"
-	webpHead = "RIFF\x1a\x00\x00\x00WEBPVP8 "
-	pdfHead  = "%PDF-1.7\n"
+	pngFile  = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\b\x00\x00\x00\x00:~\x9bU\x00\x00\x00\x0eIDATx\x9cbb\x00\x04\x00\x00\xff\xff\x00\x06\x00\x03\xfa\xd0Y\xae\x00\x00\x00\x00IEND\xaeB`\x82"
+	jpegFile = "\xff\xd8\xff\xc0\x00\x0b\x08\x00\x01\x00\x01\x01\x01\x11\x00\xff\xda\x00\x08\x01\x01\x00\x00\x3f\x00\x7f\xff\xd9"
+	gifFile  = "GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"
+	webpFile = "RIFF\x16\x00\x00\x00WEBPVP8 \x0a\x00\x00\x00\x00\x00\x00\x9d\x01\x2a\x01\x00\x01\x00"
+	pdfFile  = "%PDF-1.7\n%%EOF"
 )
 
 type (
@@ -65,7 +65,7 @@ func TestOutputsOfEveryKind(t *testing.T) {
 		imageText    = `[{"source":{"url":"https://example.com/a.png","type":"url"},"type":"image"}]`
 		documentText = `[{"source":{"data":"d","media_type":"text/plain","type":"text"},"type":"document"}]`
 		searchText   = `[{"content":[{"text":"x","type":"text"}],"source":"s","title":"t","type":"search_result"}]`
-		pdfText      = `[{"source":{"data":"JVBERi0xLjcK","media_type":"application/pdf","type":"base64"},"type":"document"}]`
+		pdfText      = `[{"source":{"data":"JVBERi0xLjcKJSVFT0Y=","media_type":"application/pdf","type":"base64"},"type":"document"}]`
 	)
 	for _, tt := range []struct {
 		name   string
@@ -118,18 +118,18 @@ func TestOutputsOfEveryKind(t *testing.T) {
 		{"pointer to a union", &runtest.Content{OfText: &textBlock}, says(`"x"`), false},
 		{"zero union", runtest.Content{}, nothing, false},
 		{"nil slice of unions", []runtest.Content(nil), nothing, false},
-		{"PNG", []byte(pngHead), image("image/png", pngHead), false},
-		{"JPEG", []byte(jpegHead), image("image/jpeg", jpegHead), false},
-		{"GIF", []byte(gifHead), image("image/gif", gifHead), false},
-		{"WebP", []byte(webpHead), image("image/webp", webpHead), false},
-		{"PDF", []byte(pdfHead), pdfText, false},
+		{"PNG", []byte(pngFile), image("image/png", pngFile), false},
+		{"JPEG", []byte(jpegFile), image("image/jpeg", jpegFile), false},
+		{"GIF", []byte(gifFile), image("image/gif", gifFile), false},
+		{"WebP", []byte(webpFile), image("image/webp", webpFile), false},
+		{"PDF", []byte(pdfFile), pdfText, false},
 		{"text", []byte("h\u00e9 <p>"), says(`"h` + "\u00e9" + ` <p>"`), false},
 		{"no bytes", []byte{}, nothing, false},
 		{"nil bytes", []byte(nil), nothing, false},
 		{"other bytes", []byte("PK\x03\x04\xff"), "5 bytes of type application/zip, is neither text nor an image nor a PDF", true},
 		{"bytes with NUL", []byte("a\x00b"), "neither text", true},
 		{"image of another format", []byte("BM\xff\xff"), "image/bmp", true},
-		{"too large an image", append([]byte(pngHead), make([]byte, 4<<20)...), "too large", true},
+		{"too large an image", append([]byte(pngFile), make([]byte, 4<<20)...), "too large", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := runtest.Start(t, runtest.Asking("hi"), runtest.Tools(runtest.TypedTool(func() (any, error) { return tt.output, nil })), runtest.Calls("work", "a"), toolrunnertest.Text("done"))
@@ -147,23 +147,23 @@ func TestOutputsOfEveryKind(t *testing.T) {
 }
 
 func TestMediaTypesAreToldFromTheData(t *testing.T) {
-	largest := append([]byte(pngHead), make([]byte, 3932160-len(pngHead))...)
+	largest := append([]byte(pngFile), make([]byte, 3932160-len(pngFile))...)
 	for _, tt := range []struct {
 		name string
 		of   func([]byte) (*toolrunner.Result, error)
 		data string
 		want string // of the error; empty for none
 	}{
-		{"PNG", toolrunner.ImageResult, pngHead, ""},
+		{"PNG", toolrunner.ImageResult, pngFile, ""},
 		{"the largest image", toolrunner.ImageResult, string(largest), ""},
 		{"one byte more", toolrunner.ImageResult, string(largest) + "x", "an image of 3932161 bytes is too large: the limit is 3932160 bytes"},
-		{"PDF as an image", toolrunner.ImageResult, pdfHead, "9 bytes of type application/pdf is not an image"},
+		{"PDF as an image", toolrunner.ImageResult, pdfFile, "14 bytes of type application/pdf is not an image"},
 		{"SVG", toolrunner.ImageResult, `<svg xmlns="http://www.w3.org/2000/svg"/>`, "use JPEG, PNG, GIF or WebP"},
 		{"no image", toolrunner.ImageResult, "", "0 bytes"},
-		{"PDF", toolrunner.DocumentResult, pdfHead, ""},
+		{"PDF", toolrunner.DocumentResult, pdfFile, ""},
 		{"text", toolrunner.DocumentResult, "# h\u00e9", ""},
 		{"no document", toolrunner.DocumentResult, "", "the document is empty"},
-		{"image as a document", toolrunner.DocumentResult, pngHead, "image/png is not a document"},
+		{"image as a document", toolrunner.DocumentResult, pngFile, "image/png is not a document"},
 		{"text in Latin-1", toolrunner.DocumentResult, "h\xe9", "use PDF or text in UTF-8"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
