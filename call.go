@@ -236,6 +236,10 @@ func (r *Result) encode(use history.Use) ([]byte, *Result) {
 		}
 	}
 	block, err := r.appendBlock(make([]byte, 0, size), use)
+	if err == nil {
+		block, _ = wire.Sound(block)
+		err = history.CheckResult(block)
+	}
 	if err == nil && len(block) > media.MaxRequest {
 		err = &media.Error{Reason: fmt.Sprintf("it has %d bytes: the limit of a request is %d", len(block), media.MaxRequest)}
 	}
@@ -251,10 +255,13 @@ func (r *Result) encode(use history.Use) ([]byte, *Result) {
 func (r *Runner) encodeResult(call *machine.Call, result *Result) ([]byte, *Result) {
 	block, result := result.encode(call.Use())
 	r.mu.Lock()
-	err := r.machine.TooMany(call, block)
+	many, missing := r.machine.TooMany(call, block), history.CheckResultReferences(block, r.defines)
 	r.mu.Unlock()
-	if err != nil {
-		return failedResult(nil, unsendable(err)).encode(call.Use())
+	switch {
+	case many != nil:
+		return failedResult(nil, unsendable(many)).encode(call.Use())
+	case missing != nil:
+		return failedResult(nil, missing).encode(call.Use())
 	}
 	return block, result
 }
@@ -371,6 +378,9 @@ func appendContent(dst []byte, c anthropic.BetaToolResultBlockParamContentUnion)
 	}
 	if err := cmp.Or(history.CheckDepth(block), media.Check(block)); err != nil {
 		return nil, err
+	}
+	if history.IsEmptyText(block) {
+		return dst, nil
 	}
 	return append(dst, block...), nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/toolrunner/toolrunner/internal/dispatch"
 	"github.com/toolrunner/toolrunner/internal/history"
 	"github.com/toolrunner/toolrunner/internal/machine"
+	"github.com/toolrunner/toolrunner/internal/redact"
 	"github.com/toolrunner/toolrunner/internal/request"
 	"github.com/toolrunner/toolrunner/internal/schema"
 	"github.com/toolrunner/toolrunner/internal/telemetry"
@@ -70,18 +71,18 @@ func environmentLogger() *slog.Logger {
 type recorder struct {
 	*slog.Logger
 
-	redactor *redactor
+	redactor *redact.Handler
 }
 
 func newRecorder(logger *slog.Logger) recorder {
-	h := newRedactor(logger.Handler())
+	h := redact.NewHandler(logger.Handler())
 	return recorder{slog.New(h), h}
 }
 
 // of returns the recorder for a conversation, whose id each record has.
 func (l recorder) of(id string) recorder {
 	h := *l.redactor
-	h.conversation = id
+	h.Conversation = id
 	return recorder{slog.New(&h), &h}
 }
 
@@ -96,13 +97,13 @@ func (l recorder) errorText(ctx context.Context, err error) string {
 			return "invalid input"
 		}
 		if reply := (*ReplyError)(nil); errors.As(err, &reply) {
-			return excerpt(l.redactor.known, (&ReplyError{Reason: reply.Reason, Err: reply.Err}).Error())
+			return redact.Excerpt(l.redactor.Known, (&ReplyError{Reason: reply.Reason, Err: reply.Err}).Error())
 		}
 		if incomplete := (*IncompleteStreamError)(nil); errors.As(err, &incomplete) && errors.Is(incomplete.Err, io.ErrUnexpectedEOF) {
-			return excerpt(l.redactor.known, (&IncompleteStreamError{Events: incomplete.Events, Last: incomplete.Last, Err: io.ErrUnexpectedEOF}).Error())
+			return redact.Excerpt(l.redactor.Known, (&IncompleteStreamError{Events: incomplete.Events, Last: incomplete.Last, Err: io.ErrUnexpectedEOF}).Error())
 		}
 	}
-	return excerpt(l.redactor.known, textOf(err))
+	return redact.Excerpt(l.redactor.Known, textOf(err))
 }
 
 // hide takes note of what a request holds that no record may.
@@ -110,9 +111,9 @@ func (l recorder) hide(ctx context.Context, r *request.Request) {
 	if !l.Enabled(ctx, slog.LevelError) {
 		return
 	}
-	r.OnHeader = l.redactor.known.AddHeader
+	r.OnHeader = l.redactor.Known.AddHeader
 	for i := range r.Params.MCPServers {
-		l.redactor.known.Add(r.Params.MCPServers[i].AuthorizationToken.Value)
+		l.redactor.Known.Add(r.Params.MCPServers[i].AuthorizationToken.Value)
 	}
 }
 
@@ -127,7 +128,7 @@ func (l recorder) request(ctx context.Context, iteration int, r *request.Request
 		return
 	}
 	for _, m := range fresh {
-		l.LogAttrs(ctx, slog.LevelDebug, "message sent", slog.String("role", m.Role), slog.String("message", elide(m.Raw)))
+		l.LogAttrs(ctx, slog.LevelDebug, "message sent", slog.String("role", m.Role), slog.String("message", redact.Elide(m.Raw)))
 	}
 }
 
@@ -159,7 +160,7 @@ func (l recorder) reply(ctx context.Context, iteration int, r *history.Reply, to
 		slog.Int("iteration", iteration), slog.String("stop_reason", r.StopReason), slog.Duration("duration", took),
 		slog.Int64("input_tokens", usage.InputTokens), slog.Int64("output_tokens", usage.OutputTokens), slog.String("request_id", id))
 	if l.Enabled(ctx, slog.LevelDebug) {
-		l.LogAttrs(ctx, slog.LevelDebug, "message received", slog.String("message", elide(r.Raw)))
+		l.LogAttrs(ctx, slog.LevelDebug, "message received", slog.String("message", redact.Elide(r.Raw)))
 	}
 }
 
@@ -235,7 +236,7 @@ func (l recorder) decided(ctx context.Context, call *machine.Call, d Decision) {
 	}
 	attrs := append(callAttrs(call), slog.String("decision", d.String()))
 	if d.reason != "" && l.Enabled(ctx, slog.LevelDebug) {
-		attrs = append(attrs, slog.String("reason", excerpt(l.redactor.known, d.reason)))
+		attrs = append(attrs, slog.String("reason", redact.Excerpt(l.redactor.Known, d.reason)))
 	}
 	l.LogAttrs(ctx, slog.LevelInfo, "tool call decided", attrs...)
 }

@@ -82,6 +82,12 @@ type Params struct { //nolint:recvcheck // it is printed by value, and too large
 	// [Resume] read it. Nil means no seal.
 	SnapshotKey []byte
 
+	// KeepUnsignedThinking keeps thinking that has no signature, for hosts other than
+	// Anthropic's that write none and want it back. [New] and [Resume] read it. False means
+	// that such thinking is left out of replies, with a record, and refused in messages: the
+	// Messages API would refuse it.
+	KeepUnsignedThinking bool
+
 	// KeepToolChoice sends a forced ToolChoice with every request.
 	KeepToolChoice bool
 

@@ -2,6 +2,7 @@ package toolrunner
 
 import (
 	"fmt"
+	"log/slog"
 	"strings"
 )
 
@@ -137,3 +138,11 @@ func cut(text string) string {
 	}
 	return strings.ToValidUTF8(text[:maxPrinted], "") + "..."
 }
+
+// Format writes a summary: what the parameters hold may be secret.
+func (p Params) Format(f fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(f, "toolrunner.Params{Model: %q, MaxTokens: %d, MaxIterations: %d, ...}", p.Model, p.MaxTokens, p.MaxIterations)
+}
+
+// LogValue returns the summary that Format writes, for records.
+func (p Params) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(p)) }

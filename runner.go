@@ -46,6 +46,7 @@ type Runner struct {
 	snapshotKey func() []byte  // a function, so that no printing shows it
 	saved       *machine.Saved // what the checkpoint has; nil: nothing of this runner
 	seal        string         // of the last record that it has
+	unsigned    bool           // Params.KeepUnsignedThinking as New or Resume got it
 	resumed     int64          // the sequence of the snapshot that it was resumed from
 
 	trace   *telemetry.Run  // nil: no loop is under way, or nobody looks at it
@@ -60,9 +61,10 @@ type Runner struct {
 
 	mu       sync.Mutex // guards what follows; no code of the caller runs under it
 	machine  *machine.Machine
-	validate Validation // as of the last step, for other goroutines
-	loops    int        // loops that are under way, one in the body of the other
-	stepping bool       // a step is under way
+	validate Validation                     // as of the last step, for other goroutines
+	given    []anthropic.BetaToolUnionParam // Params.Tools, as of the last step
+	loops    int                            // loops that are under way, one in the body of the other
+	stepping bool                           // a step is under way
 }
 
 // New returns a runner for a conversation that begins with params.Messages. It sends
@@ -79,7 +81,11 @@ func New(messages *anthropic.BetaMessageService, tools []anthropic.BetaTool, par
 	if err != nil {
 		return nil, err
 	}
-	drafts, err := history.EncodeAll(params.Messages, nil)
+	drafts, err := history.EncodeAll(params.Messages, nil, r.unsigned)
+	if err != nil {
+		return nil, publicError(err)
+	}
+	err = history.CheckReferences(drafts, func(name string) bool { return set.Defines(name) || request.Names(r.given, name) })
 	if err != nil {
 		return nil, publicError(err)
 	}
@@ -116,6 +122,7 @@ func newRunner(messages *anthropic.BetaMessageService, tools []anthropic.BetaToo
 	return &Runner{
 		Params: params, messages: messages, log: newRecorder(log),
 		checkpoint: params.Checkpoint, snapshotKey: func() []byte { return key }, validate: params.Validate,
+		unsigned: params.KeepUnsignedThinking, given: params.Tools,
 	}, set, nil
 }
 

@@ -122,7 +122,7 @@ func (r *Runner) amend(t *Turn) {
 	defer r.mu.Unlock()
 	for i := range t.exposed {
 		if string(blocks[i]) != string(t.exposed[i].before) {
-			r.machine.Amend(t.open[i], blocks[i])
+			r.machine.Amend(t.open[i], r.resolved(t.open[i], blocks[i]))
 			t.exposed[i].before = blocks[i]
 		}
 	}

@@ -2,6 +2,7 @@ package toolrunner
 
 import (
 	"context"
+	"strings"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
@@ -20,6 +21,7 @@ type eager struct {
 	wanted   func(*dispatch.Job) bool           // whether the open turn has a call
 	whole    []*stream.Block                    // calls that are there, and that the model has not moved on from
 	deferred map[string]bool                    // by id: calls that the body holds back
+	served   map[string]bool                    // ids that the API's own calls have: a call with one gets another
 	halted   bool                               // no further call starts
 }
 
@@ -29,7 +31,7 @@ func (r *Runner) newEager(ctx context.Context) *eager {
 	return &eager{
 		calls:    calls,
 		fill:     func() { calls.Fill(ctx) },
-		deferred: make(map[string]bool),
+		deferred: make(map[string]bool), served: make(map[string]bool),
 		job: func(b *history.Block) *dispatch.Job {
 			r.mu.Lock()
 			call := r.machine.Expect(b)
@@ -52,7 +54,7 @@ func (g *eager) handled(s *stream.Reader) {
 	g.calls.Collect()
 	switch e := s.Last(); e.Type {
 	case stream.BlockStop:
-		if b := s.Block(e.Index); b != nil && b.Type == history.TypeToolUse {
+		if b := s.Block(e.Index); b != nil && strings.HasSuffix(b.Type, history.TypeToolUse) {
 			g.whole = append(g.whole, b)
 		}
 	case stream.BlockStart:
@@ -79,7 +81,12 @@ func (g *eager) movedOn() {
 			break
 		}
 		var j *dispatch.Job
-		if b, err := history.ParseBlock(streamed.AppendTo(nil)); err == nil {
+		b, err := history.ParseBlock(streamed.AppendTo(nil))
+		if err == nil && b.Kind != history.TypeToolUse {
+			g.served[b.Use().ID] = true
+			continue
+		}
+		if err == nil && !g.served[b.Use().ID] {
 			j = g.job(&b)
 		}
 		if j == nil {

@@ -247,7 +247,9 @@ func (r *Runner) takeSummary(ctx context.Context, turn *Turn) error {
 // read reads the reply to a request. It may be an error that came as a success. The
 // lock is held.
 func (r *Runner) read(req *request.Request, raw []byte) (*history.Reply, error) {
-	reply, err := history.ReadReply(raw, r.machine.Taken)
+	place := r.machine.Place()
+	place.Unsigned = r.unsigned
+	reply, err := history.ReadReply(raw, place)
 	if err != nil && stream.IsAPIError(raw) {
 		return nil, stream.APIError(req.Response(), raw) //nolint:bodyclose // who has read the reply has closed it
 	}

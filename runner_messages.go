@@ -6,6 +6,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
 	"github.com/toolrunner/toolrunner/internal/history"
+	"github.com/toolrunner/toolrunner/internal/machine"
 	"github.com/toolrunner/toolrunner/internal/request"
 )
 
@@ -39,13 +40,31 @@ func (r *Runner) Messages() []anthropic.BetaMessageParam {
 // AppendMessages returns a *[HistoryError] for messages that the API would refuse. None of
 // the messages has then been added. The messages are copied.
 func (r *Runner) AppendMessages(messages ...anthropic.BetaMessageParam) error {
-	drafts, err := history.EncodeAll(messages, nil)
+	drafts, err := history.EncodeAll(messages, nil, r.unsigned)
 	if err != nil {
 		return publicError(err)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if err := history.CheckReferences(drafts, r.defines); err != nil {
+		return publicError(err)
+	}
 	return publicError(r.machine.Follow(drafts))
+}
+
+// defines reports whether requests define a tool of a name, which results may then refer
+// to. The lock is held.
+func (r *Runner) defines(name string) bool {
+	return r.machine.Defines(name) || request.Names(r.given, name)
+}
+
+// resolved returns an encoded result, or one that says that it refers to a tool that is
+// not there. The lock is held.
+func (r *Runner) resolved(call *machine.Call, block []byte) []byte {
+	if err := history.CheckResultReferences(block, r.defines); err != nil {
+		block, _ = failedResult(nil, err).encode(call.Use())
+	}
+	return block
 }
 
 // SetMessages takes over: messages become the history, exactly, and the next request sends
@@ -62,12 +81,15 @@ func (r *Runner) SetMessages(messages ...anthropic.BetaMessageParam) (err error)
 	defer r.traceTakeover(&err)
 	turn := r.turn
 	lost := turn != nil && turn.isLost()
-	drafts, err := history.EncodeAll(messages, r.known(turn))
+	drafts, err := history.EncodeAll(messages, r.known(turn), r.unsigned)
 	if err != nil {
 		return publicError(err)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if err := history.CheckReferences(drafts, r.defines); err != nil {
+		return publicError(err)
+	}
 	if err := r.machine.SetMessages(drafts, lost); err != nil {
 		return publicError(err)
 	}

@@ -70,7 +70,7 @@ func Resume(messages *anthropic.BetaMessageService, tools []anthropic.BetaTool, 
 	if id := params.ConversationID; id != "" && id != record.ID {
 		return nil, &SnapshotError{Reason: fmt.Sprintf("it is of the conversation %q, and Params.ConversationID is %q", record.ID, id)}
 	}
-	restored, changed, err := record.Restore(set, params.forced())
+	restored, changed, err := record.Restore(set, params.forced(), r.unsigned)
 	if err != nil {
 		return nil, publicError(err)
 	}

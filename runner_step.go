@@ -104,7 +104,7 @@ func (r *Runner) nextStep() machine.Step {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.validate = r.Params.Validate
+	r.validate, r.given = r.Params.Validate, r.Params.Tools
 	for {
 		limits.Now = time.Now()
 		s := r.machine.Next(limits)

@@ -262,11 +262,16 @@ func (t *Turn) Replace(messages ...anthropic.BetaMessageParam) error {
 	if t.over {
 		return ErrTurnOver
 	}
-	drafts, err := history.EncodeAll(messages, nil)
+	drafts, err := history.EncodeAll(messages, nil, t.runner.unsigned)
 	if err != nil {
 		return publicError(err)
 	}
-	return t.takeOver(func(m *machine.Machine, lost bool) error { return m.Replace(drafts, lost) })
+	return t.takeOver(func(m *machine.Machine, lost bool) error {
+		if err := history.CheckReferences(drafts, t.runner.defines); err != nil {
+			return err
+		}
+		return m.Replace(drafts, lost)
+	})
 }
 
 // takeOver changes the history. What the body has made of results counts, should their

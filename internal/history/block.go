@@ -22,6 +22,7 @@ const (
 	TypeToolRemoval  = "tool_removal"
 	TypeCompaction   = "compaction"
 
+	typeImage    = "image"
 	typeThinking = "thinking"
 )
 
@@ -70,7 +71,15 @@ func (b *Block) Use() Use {
 func (b *Block) IsServerUse() bool { return b.Kind == "server_tool_use" || b.Kind == "mcp_tool_use" }
 
 // IsServerResult reports whether b is the result of a tool that the API runs.
-func (b *Block) IsServerResult() bool { return b.ToolUseID != "" && b.Kind != TypeToolResult }
+func (b *Block) IsServerResult() bool {
+	return b.ToolUseID != "" && b.Kind != TypeToolResult && strings.HasSuffix(b.Kind, "_tool_result")
+}
+
+// IsEmptyText reports whether an encoded block is a text block without text.
+func IsEmptyText(raw []byte) bool {
+	b, err := ParseBlock(raw)
+	return err == nil && b.isEmptyText()
+}
 
 // isEmptyText reports whether b is a text block without text, which the API
 // sends and refuses.
@@ -81,11 +90,25 @@ func (b *Block) IsEmptyError() bool {
 	empty := true
 	_ = wire.Members(b.Raw, func(key, value []byte) error {
 		if string(key) == "content" {
-			empty = string(value) == `""` || string(value) == "[]" || string(value) == "null"
+			empty = saysNothing(value)
 		}
 		return nil
 	})
 	return empty && IsFailed(b.Raw)
+}
+
+// saysNothing reports whether the content of a result is empty, or of empty texts alone.
+func saysNothing(content []byte) bool {
+	if len(content) == 0 || content[0] != '[' {
+		return string(content) == `""` || string(content) == "null"
+	}
+	empty := true
+	_ = wire.Elements(content, func(raw []byte) error {
+		b, err := ParseBlock(raw)
+		empty = empty && err == nil && b.isEmptyText()
+		return nil
+	})
+	return empty
 }
 
 // IsFailed reports whether an encoded tool_result is one of a failed call.

@@ -26,7 +26,6 @@ type Message struct {
 	Breakpoints int32 // its cache_control
 	Images      int32 // in it, and in its results
 	Side        int32 // the longest side of those, in pixels
-	Hanging     bool  // it ends with a server tool use that has no result yet
 	ServerEnd   bool  // its last block is a server tool's use or result
 	Directive   bool  // it sets options alone
 }
@@ -47,6 +46,7 @@ type Draft struct {
 	closed     []string // results of server tools whose use is not in it
 	seam       bool     // a fallback block is in it
 	thinks     bool     // its last block is thinking
+	unsigned   bool     // it has thinking without a signature
 	blockCount int      // of a message of the user
 }
 
@@ -231,6 +231,7 @@ func assistantMessage(encoded Message, blocks []Block) (Draft, bool) {
 	for i := range blocks {
 		b := &blocks[i]
 		blank = blank && b.isBlankText()
+		m.unsigned = m.unsigned || isUnsigned(b)
 		switch {
 		case b.Kind == TypeCompaction:
 			m.Changes = append(m.Changes, b.Changes...)
@@ -260,7 +261,6 @@ func assistantMessage(encoded Message, blocks []Block) (Draft, bool) {
 			delete(pending, b.ToolUseID)
 		}
 	}
-	m.Hanging = len(pending) > 0
 	for i := range blocks {
 		if id, _ := wire.Unquote(blocks[i].id); blocks[i].IsServerUse() && pending[id] {
 			m.opened = append(m.opened, id)
@@ -271,32 +271,6 @@ func assistantMessage(encoded Message, blocks []Block) (Draft, bool) {
 		m.thinks = len(withoutFinalThinking(blocks)) < n
 	}
 	return m, !blank
-}
-
-// WithoutHanging returns an assistant message without the uses of server tools
-// that have no result. It reports false if nothing is left of it.
-func (m *Message) WithoutHanging() (Draft, bool) {
-	blocks, err := m.Blocks()
-	if err != nil {
-		return Draft{Message: *m}, true
-	}
-	needed := make(map[string]bool) // by their results, or by calls that name them
-	for i := range blocks {
-		switch b := &blocks[i]; {
-		case b.IsServerResult():
-			needed[b.ToolUseID] = true
-		case b.Kind == TypeToolUse:
-			needed[b.callerID] = true
-		}
-	}
-	blocks = slices.DeleteFunc(blocks, func(b Block) bool {
-		id, _ := wire.Unquote(b.id)
-		return b.IsServerUse() && !needed[id]
-	})
-	blocks = withoutFinalThinking(blocks)
-	pruned, ok := assistantMessage(JoinMessage(RoleAssistant, RawsOf(blocks)), blocks)
-	pruned.Breakpoints = int32(CountBreakpoints(pruned.Raw)) //nolint:gosec // a message of that size does not fit into memory
-	return pruned, ok
 }
 
 // UseIDs returns the ids of all tool uses in a message.

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -10,9 +11,9 @@ import (
 )
 
 // EncodeAll encodes messages from the caller, whose code may run. Messages that are
-// known keep their bytes; an assistant message that says nothing is left out. The
-// error is an *[Error].
-func EncodeAll(messages []anthropic.BetaMessageParam, known map[string][]byte) ([]Draft, error) {
+// known keep their bytes; an assistant message that says nothing is left out. Thinking
+// without a signature is refused, unless it is to be kept. The error is an *[Error].
+func EncodeAll(messages []anthropic.BetaMessageParam, known map[string][]byte, unsigned bool) ([]Draft, error) {
 	drafts := make([]Draft, 0, len(messages))
 	for i, p := range messages {
 		raw, err := EncodeParam(p)
@@ -27,8 +28,11 @@ func EncodeAll(messages []anthropic.BetaMessageParam, known map[string][]byte) (
 		if err != nil {
 			return nil, &Error{Index: i, Reason: err.Error()}
 		}
-		if ok && draft.thinks {
+		switch {
+		case ok && draft.thinks:
 			return nil, &Error{Index: i, Reason: "it ends with a thinking block, which the Messages API refuses; leave the block out"}
+		case ok && draft.unsigned && !unsigned:
+			return nil, &Error{Index: i, Reason: errUnsigned.Error()}
 		}
 		if ok {
 			if err := media.Check(draft.Raw); err != nil && !isKnown {
@@ -40,6 +44,8 @@ func EncodeAll(messages []anthropic.BetaMessageParam, known map[string][]byte) (
 	}
 	return drafts, nil
 }
+
+var errUnsigned = errors.New("it has a thinking block without a signature, which the Messages API refuses; leave the block out, or set Params.KeepUnsignedThinking for a host that takes it")
 
 // Known returns the bytes of messages by the form in which a caller gets them, for
 // EncodeAll. If the messages have changed since, now are those that count.
@@ -130,23 +136,6 @@ func (h *History) PopSystem() []Draft {
 func (h *History) TakesSystem() bool {
 	last := h.lastOrdinary()
 	return last != nil && (last.Role != RoleAssistant || last.ServerEnd && len(h.waiting) == 0)
-}
-
-// Prune removes the uses of server tools without a result from the last message, and
-// the message if nothing is left of it.
-func (h *History) Prune() {
-	last := h.LastReply()
-	if last == nil || !last.Hanging {
-		return
-	}
-	pruned, ok := last.WithoutHanging()
-	n := len(h.Messages) - 1
-	h.Messages = slices.Clip(h.Messages[:n])
-	h.waiting = nil
-	if ok {
-		h.Messages = append(h.Messages, pruned.Message)
-		h.waiting = pruned.opened
-	}
 }
 
 // TextMessage returns a message of the user with one text.

@@ -172,11 +172,15 @@ func (h *History) Clone() History {
 	return c
 }
 
-// Restore adds a message, if the API accepts it there as it is.
-func (h *History) Restore(raw []byte) error {
+// Restore adds a message, if the API accepts it there as it is, or a host that takes
+// thinking without a signature.
+func (h *History) Restore(raw []byte, unsigned bool) error {
 	m, ok, err := ReadMessage(raw)
 	if err != nil {
 		return err
+	}
+	if m.unsigned && !unsigned {
+		return errUnsigned
 	}
 	if !ok || !bytes.Equal(m.Raw, raw) {
 		return errors.New("it says nothing, or holds empty text")

@@ -147,7 +147,7 @@ func TestHistorySharesNothingWithTheCaller(t *testing.T) {
 
 // appendAll adds messages as a caller gives them.
 func appendAll(h *History, messages []anthropic.BetaMessageParam) error {
-	drafts, err := EncodeAll(messages, nil)
+	drafts, err := EncodeAll(messages, nil, false)
 	if err != nil {
 		return err
 	}

@@ -61,8 +61,8 @@ func (h *History) order(m *Draft) error {
 
 // orderResults says which result of a server tool has no use.
 func (h *History) orderResults(m *Draft) error {
-	for _, id := range m.closed {
-		if !slices.Contains(h.waiting, id) {
+	for i, id := range m.closed {
+		if !slices.Contains(h.waiting, id) || slices.Contains(m.closed[:i], id) {
 			return fmt.Errorf("the result of a server tool for %q has no use before it in its turn; leave it out, or keep the message with its use", id)
 		}
 	}
@@ -76,6 +76,10 @@ func (h *History) waitingError(what string) error {
 // Waiting returns the ids of the server tool uses that have no result yet, in the turn
 // that goes on. They must not be changed.
 func (h *History) Waiting() []string { return h.waiting }
+
+// Turn returns the ids of the calls, the server's included, in the assistant messages that
+// the next one goes on with. They must not be changed.
+func (h *History) Turn() []string { return h.turn }
 
 // lastOrdinary returns the last message that is more than options, or nil.
 func (h *History) lastOrdinary() *Message {

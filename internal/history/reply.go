@@ -2,6 +2,7 @@ package history
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -29,14 +30,24 @@ type Reply struct {
 	Notes      []string          // what was changed, so that the API takes it back
 }
 
-// ReadReply reads a message from the API. taken reports whether an id is in the
-// conversation already.
+// Place is where in a conversation a reply comes.
+type Place struct {
+	Taken   func(id string) bool // whether an id is in the conversation already
+	Turn    []string             // ids in the turn that goes on
+	Waiting []string             // those of server tools that have no result so far
+
+	Unsigned bool // the host takes thinking without a signature
+}
+
+// ReadReply reads a message from the API.
 //
 // Some things are changed, as the API would not take them back: a tool_use block
 // that is there twice goes once, and an id that is taken or illegal is replaced. A
 // call without input gets an empty one. A name that is illegal and an input that is no
 // object are replaced, and their calls fail. Text that is not Unicode is replaced.
-func ReadReply(raw []byte, taken func(id string) bool) (*Reply, error) {
+// Blocks that no message of the assistant may hold are left out, and so is a second result
+// of a server tool.
+func ReadReply(raw []byte, place Place) (*Reply, error) {
 	r, body := &Reply{}, raw
 	raw, changed := wire.Sound(raw)
 	if r.Raw = raw; changed {
@@ -70,7 +81,8 @@ func ReadReply(raw []byte, taken func(id string) bool) (*Reply, error) {
 	m, content := wrapContent(content) // what is kept of the blocks is part of it, not of raw
 	blocks, err := ParseBlocks(content)
 	if err == nil {
-		blocks, err = r.mend(blocks, taken)
+		blocks = r.mendServed(r.mendShapes(blocks, place.Unsigned), place)
+		blocks, err = r.mend(r.mendEnd(blocks), place.Taken)
 	}
 	if err != nil {
 		return nil, &ReplyError{Reason: "its content cannot be used", Body: body, Err: err}
@@ -98,14 +110,8 @@ func wrapContent(content []byte) (Message, []byte) {
 // mend changes what the API would not take back, and notes it.
 func (r *Reply) mend(blocks []Block, taken func(id string) bool) ([]Block, error) {
 	mended := blocks[:0]
-	seen := make(map[string][]byte) // the tool_use blocks by the id they came with
-	used := make(map[string]bool)
-	for i := range blocks {
-		if b := &blocks[i]; b.IsServerUse() { // its result names it, so it keeps its id
-			used[b.Use().ID] = true
-		}
-	}
-	blocks = r.mendThinking(blocks)
+	seen := make(map[string][]byte)    // the tool_use blocks by the id they came with
+	used := servedIDs(blocks, Place{}) // their results name them, so they keep their ids
 	for _, b := range blocks {
 		if b.Kind == TypeFallback {
 			clear(seen) // what comes is another attempt
@@ -132,18 +138,91 @@ func (r *Reply) mend(blocks []Block, taken func(id string) bool) ([]Block, error
 	return mended, nil
 }
 
-// mendThinking leaves out thinking that the API would not take back: without a
-// signature, as a cut-off leaves it, and at the end ("The final block in an assistant
-// message cannot be thinking").
-func (r *Reply) mendThinking(blocks []Block) []Block {
-	kept := slices.DeleteFunc(blocks, func(b Block) bool {
-		return b.Kind == typeThinking && checkMembers(&b, "thinking", "signature") != nil
+// mendShapes leaves out blocks that the API would not take back from an assistant, such
+// as thinking without a signature, as a cut-off leaves it.
+func (r *Reply) mendShapes(blocks []Block, unsigned bool) []Block {
+	return slices.DeleteFunc(blocks, func(b Block) bool {
+		err := checkShape(RoleAssistant, &b)
+		if err == nil && isUnsigned(&b) && !unsigned {
+			err = errors.New("is thinking without a signature")
+		}
+		if err != nil {
+			r.note("a block is left out: it %v", err)
+		}
+		return err != nil
 	})
-	if n := len(blocks) - len(kept); n > 0 {
-		r.note("%d thinking blocks have no signature; they are left out", n)
+}
+
+// mendServed gives uses of server tools ids that are legal and new in the turn, and input
+// that is an object. It leaves out a result that comes before its use or a second time;
+// one whose use is nowhere stays: its use may be in what a caller has left out.
+func (r *Reply) mendServed(blocks []Block, place Place) []Block {
+	open, names := make(map[string]bool), make(map[string]string) // the ids that they came with by those that they have
+	for _, id := range place.Waiting {
+		open[id] = true
 	}
-	ended := withoutFinalThinking(kept)
-	if len(ended) < len(kept) {
+	used := slices.Concat(place.Turn, place.Waiting)
+	served := servedIDs(blocks, place)
+	kept := blocks[:0]
+	for _, b := range blocks {
+		switch id, _ := wire.Unquote(b.id); {
+		case b.Kind == TypeFallback:
+			clear(open)
+			clear(names)
+			used = nil
+		case b.IsServerUse():
+			b = r.mendUse(b, id, func(id string) bool { return slices.Contains(used, id) })
+			fresh := b.Use().ID
+			names[id], open[fresh] = fresh, true
+			used = append(used, fresh)
+		case b.IsServerResult():
+			if fresh := names[b.ToolUseID]; fresh != "" && fresh != b.ToolUseID {
+				b.ToolUseID, b.Raw = fresh, wire.SetMember(b.Raw, "tool_use_id", wire.AppendString(nil, fresh))
+			}
+			if !open[b.ToolUseID] && served[b.ToolUseID] {
+				r.note("the %s for %q has no open use before it; it is left out", b.Kind, b.ToolUseID)
+				continue
+			}
+			delete(open, b.ToolUseID)
+		case b.Kind == TypeToolUse:
+			if fresh := names[b.callerID]; fresh != "" && fresh != b.callerID {
+				b = b.withCaller(fresh)
+			}
+		}
+		kept = append(kept, b)
+	}
+	return kept
+}
+
+// servedIDs returns the ids of uses in the turn and in the blocks of a reply to it.
+func servedIDs(blocks []Block, place Place) map[string]bool {
+	served := make(map[string]bool)
+	for _, id := range place.Turn {
+		served[id] = true
+	}
+	for i := range blocks {
+		if blocks[i].IsServerUse() {
+			served[blocks[i].Use().ID] = true
+		}
+	}
+	return served
+}
+
+// mendUse gives the use of a server tool an id that is legal and not taken, and an input.
+func (r *Reply) mendUse(b Block, id string, taken func(id string) bool) Block {
+	b = r.mendID(b, id, taken)
+	if len(b.input) > 0 && b.input[0] == '{' {
+		return b
+	}
+	r.note("the input of the server tool's use %q is no JSON object; it became {}", id)
+	return b.withInput([]byte("{}"))
+}
+
+// mendEnd leaves out thinking at the end: "The final block in an assistant message cannot
+// be thinking".
+func (r *Reply) mendEnd(blocks []Block) []Block {
+	ended := withoutFinalThinking(blocks)
+	if len(ended) < len(blocks) {
 		r.note("the thinking at the end is left out")
 	}
 	return ended
@@ -170,7 +249,7 @@ func (r *Reply) note(format string, args ...any) {
 
 // mendID gives b an id that is legal and not taken.
 func (r *Reply) mendID(b Block, id string, taken func(id string) bool) Block {
-	legal := legalName(id)
+	legal := cmp.Or(legalName(id), "id")
 	fresh := legal
 	for n := 2; taken(fresh); n++ {
 		fresh = fmt.Sprintf("%s_%d", legal, n)
@@ -178,13 +257,14 @@ func (r *Reply) mendID(b Block, id string, taken func(id string) bool) Block {
 	if fresh == id {
 		return b
 	}
-	r.note("the id %q of a tool_use block is taken or illegal; it became %q", id, fresh)
+	r.note("the id %q of a %s block is taken or illegal; it became %q", id, b.Kind, fresh)
 	b.id = wire.AppendString(nil, fresh)
-	b.Raw = wire.SetMember(b.Raw, "id", b.id)
+	b.Raw = putMember(b.Raw, "id", b.id)
 	return b
 }
 
-// mendInput gives b an input that is an object.
+// mendInput gives b an input that is an object. One that is text is the text of an input,
+// as a stream brings it.
 func (r *Reply) mendInput(b Block) Block {
 	if len(b.input) > 0 && b.input[0] == '{' {
 		return b
@@ -194,7 +274,7 @@ func (r *Reply) mendInput(b Block) Block {
 	if !ok {
 		text = string(b.input)
 	}
-	if blank := strings.TrimSpace(text) == "" || text == "null" && !ok; blank {
+	if none := strings.TrimSpace(text) == "" || text == "null" && !ok; none {
 		r.note("the call %q has no input; it became {}", use.ID)
 	} else {
 		r.fail(use, InvalidInput(text))

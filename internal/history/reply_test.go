@@ -35,9 +35,7 @@ func TestReadReplyKeepsTheBytesOfTheContent(t *testing.T) {
 
 func readTestReply(t *testing.T, content string, taken ...string) *Reply {
 	t.Helper()
-	r, err := ReadReply([]byte(`{"id":"msg","role":"assistant","content":`+content+`,"stop_reason":"tool_use","usage":{"input_tokens":1}}`), func(id string) bool {
-		return strings.Contains(strings.Join(taken, " "), id)
-	})
+	r, err := ReadReply([]byte(`{"id":"msg","role":"assistant","content":`+content+`,"stop_reason":"tool_use","usage":{"input_tokens":1}}`), Place{Taken: func(id string) bool { return strings.Contains(strings.Join(taken, " "), id) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +120,7 @@ func TestReadReplyRefusesWhatIsNoReply(t *testing.T) {
 		"an error that looks like a reply": `{"type":"error","error":{"type":"overloaded_error","message":"x"}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := ReadReply([]byte(body), func(string) bool { return false })
+			_, err := ReadReply([]byte(body), Place{Taken: func(string) bool { return false }})
 			var refused *ReplyError
 			if !errors.As(err, &refused) || string(refused.Body) != body {
 				t.Errorf("error = %v, want a *ReplyError with the body", err)

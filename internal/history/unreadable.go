@@ -87,6 +87,19 @@ func (r *Reply) Elsewhere(rule Rule) Message {
 	return JoinMessage(RoleAssistant, RawsOf(blocks))
 }
 
+// withCaller returns the block of a call that another server tool's use makes.
+func (b *Block) withCaller(id string) Block {
+	other := *b
+	_ = wire.KnownMembers(b.Raw, func(key, value []byte) error { // it was read before
+		if string(key) == "caller" {
+			other.Raw = wire.SetMember(b.Raw, "caller", wire.SetMember(value, "tool_id", wire.AppendString(nil, id)))
+		}
+		return nil
+	})
+	other.callerID = id
+	return other
+}
+
 // withInput returns the block of a call with another input.
 func (b *Block) withInput(input []byte) Block {
 	other := *b

@@ -281,6 +281,12 @@ func (m *Machine) HasStarted(id string) bool {
 // Taken reports whether the id of a tool use is in the conversation.
 func (m *Machine) Taken(id string) bool { return m.s.queue.Has(id) }
 
+// Place returns where the reply to the request under way comes. It is valid until the
+// history changes.
+func (m *Machine) Place() history.Place {
+	return history.Place{Taken: m.Taken, Turn: m.s.history.Turn(), Waiting: m.s.history.Waiting()}
+}
+
 // reopen makes open what the history leaves open. Calls that are new in it have the
 // state and the reason given; known ones keep what they have come to.
 func (s *state) reopen(known []*Call, fresh callState, reason string, iteration int) {

@@ -57,11 +57,10 @@ func (m *Machine) Received(r *history.Reply, forced any) {
 		if r.Container != "" {
 			s.container, s.containerUntil = r.Container, r.Until
 		}
-		s.rule = ruleOf(r)
 		if !r.Blank {
 			s.history.Push(r.Message)
 		}
-		s.rule = endedBy(s.rule, &s.history)
+		s.rule = ruleOf(r, &s.history)
 		s.discarded = nil
 		if s.rule.After == history.RunCalls {
 			s.countCalls(r.Message.Calls)
@@ -97,23 +96,21 @@ func (s *state) failBroken(r *history.Reply) {
 	}
 }
 
-// endedBy returns the rule, or one that ends the run if the history ends in a reply that
-// stopped for calls and has none of ours, but the use of a server tool.
-func endedBy(rule history.Rule, h *history.History) history.Rule {
-	last := h.LastReply()
-	if rule.After == history.RunCalls && len(h.Open) == 0 && last != nil && last.Hanging {
-		rule.After = history.EndRun
-	}
+// ruleOf returns what follows a reply that is in the history. After calls beside the work
+// of a server tool, of this reply or an earlier one of its turn, results follow and
+// nothing else: the API goes on with that work first.
+func ruleOf(r *history.Reply, h *history.History) history.Rule {
+	rule := endedBy(ruleFor(r.StopReason), h, false)
+	rule.Code = len(h.Waiting()) > 0 && len(h.Open) > 0 && (rule.After != history.EndRun || r.Message.FromCode)
 	return rule
 }
 
-// ruleOf returns what follows a reply. After calls beside the work of a server tool,
-// results follow and nothing else: the API goes on with that work first.
-func ruleOf(r *history.Reply) history.Rule {
-	rule := ruleFor(r.StopReason)
-	rule.Code = r.Message.FromCode && len(r.Message.Calls) > 0
-	if rule.After == history.RunCalls && len(r.Message.Calls) > 0 {
-		rule.Code = rule.Code || r.Message.Hanging
+// endedBy returns the rule, or one that ends the run if the history ends in a reply that
+// stopped for calls and has none of ours, but leaves the use of a server tool open.
+func endedBy(rule history.Rule, h *history.History, needsReply bool) history.Rule {
+	answered := needsReply && h.LastReply() == nil // its results are in the history
+	if rule.After == history.RunCalls && len(h.Open) == 0 && !answered && len(h.Waiting()) > 0 {
+		rule.After = history.EndRun
 	}
 	return rule
 }

@@ -53,7 +53,7 @@ func paramsOf(raws ...string) []anthropic.BetaMessageParam {
 // newMachine returns the machine of a conversation that begins with messages.
 func newMachine(tb testing.TB, raws ...string) *Machine {
 	tb.Helper()
-	drafts, err := history.EncodeAll(paramsOf(raws...), nil)
+	drafts, err := history.EncodeAll(paramsOf(raws...), nil, false)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func newMachine(tb testing.TB, raws ...string) *Machine {
 
 // follow adds follow-ups as a caller does.
 func follow(m *Machine, raws ...string) error {
-	drafts, err := history.EncodeAll(paramsOf(raws...), nil)
+	drafts, err := history.EncodeAll(paramsOf(raws...), nil, false)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func startMachine(tb testing.TB, replies ...[2]string) *Machine {
 // readReply reads a reply of blocks and a stop reason.
 func readReply(tb testing.TB, m *Machine, blocks, stopReason string) *history.Reply {
 	tb.Helper()
-	r, err := history.ReadReply([]byte(`{"role":"assistant","content":[`+blocks+`],"stop_reason":"`+stopReason+`","usage":{"input_tokens":5,"output_tokens":1}}`), m.Taken)
+	r, err := history.ReadReply([]byte(`{"role":"assistant","content":[`+blocks+`],"stop_reason":"`+stopReason+`","usage":{"input_tokens":5,"output_tokens":1}}`), m.Place())
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -61,7 +61,7 @@ func TestHistorySharesNothingWithTheCaller(t *testing.T) {
 		paramOf(`{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"pure","input":{"k":[1]}}]}`),
 	}
 	raw, _ := given[1].Overrides()
-	drafts, err := history.EncodeAll(given, nil)
+	drafts, err := history.EncodeAll(given, nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}

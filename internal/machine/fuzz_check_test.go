@@ -49,7 +49,7 @@ func (d *drive) check() error {
 
 // checkContinuation checks that a conversation that begins with messages can go on.
 func (d *drive) checkContinuation(messages []anthropic.BetaMessageParam) error {
-	drafts, err := history.EncodeAll(messages, nil)
+	drafts, err := history.EncodeAll(messages, nil, false)
 	if err != nil {
 		return err
 	}
@@ -57,8 +57,8 @@ func (d *drive) checkContinuation(messages []anthropic.BetaMessageParam) error {
 	if err != nil {
 		return fmt.Errorf("the history cannot be continued: %w\n%s", err, encodeAll(messages))
 	}
-	if d.m.held() && len(d.m.Open()) > 0 || len(drafts) == 0 {
-		return nil // that the turn was paused cannot be seen from outside
+	if len(drafts) == 0 {
+		return nil
 	}
 	s := next(m, StepLimits{})
 	if s.Kind == Run {
@@ -143,7 +143,7 @@ func (d *drive) checkRecords() error {
 // checkRestored checks that a machine which is restored has the same state, and the
 // same step next.
 func (d *drive) checkRestored(r *Record, whole []byte) error {
-	other, _, err := r.Restore(sameTools(d.m.tools), nil)
+	other, _, err := r.Restore(sameTools(d.m.tools), nil, false)
 	if err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func (d *drive) fork() error {
 	if err != nil {
 		return err
 	}
-	if other.m, _, err = r.Restore(sameTools(d.m.tools), nil); err != nil {
+	if other.m, _, err = r.Restore(sameTools(d.m.tools), nil, false); err != nil {
 		return err
 	}
 	for _, call := range other.known() {

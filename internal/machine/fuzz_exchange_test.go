@@ -94,7 +94,7 @@ func (d *drive) checkEnded() error {
 
 func (d *drive) receive(body []byte) error {
 	d.note("receive %s", body)
-	r, err := history.ReadReply(body, d.m.Taken)
+	r, err := history.ReadReply(body, d.m.Place())
 	if refused := (*history.ReplyError)(nil); errors.As(err, &refused) {
 		d.note("%v", err)
 		d.m.Failed()
@@ -230,7 +230,7 @@ func (d *drive) takeOver() error {
 	}
 	if way != 0 {
 		var drafts []history.Draft
-		drafts, err = history.EncodeAll(messages, nil)
+		drafts, err = history.EncodeAll(messages, nil, false)
 		switch {
 		case err != nil:
 		case way == 1:

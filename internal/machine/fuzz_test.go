@@ -166,7 +166,7 @@ func (d *drive) changeCompaction() {
 func (d *drive) follow() error {
 	before := d.state()
 	messages := d.script.followUp(d.m.Open())
-	drafts, err := history.EncodeAll(messages, nil)
+	drafts, err := history.EncodeAll(messages, nil, false)
 	if err == nil {
 		err = d.m.Follow(drafts)
 	}
@@ -315,9 +315,6 @@ func checkRequest(m *Machine) error {
 	allowed := []toolrunnertest.Rule{
 		toolrunnertest.RuleTrailingWhitespace, // the request trims it
 		toolrunnertest.RuleThinkingFinal,      // a reply is kept as the API made it
-	}
-	if m.s.rule.After == history.ResumeRun && m.s.history.Last().Role == history.RoleAssistant {
-		allowed = append(allowed, toolrunnertest.RuleToolResultMissing) // a paused reply goes back as it is (E8)
 	}
 	if breaches := breachesBeside(toolrunnertest.CheckRequest(withoutAbandoned(body)), allowed...); len(breaches) > 0 {
 		return fmt.Errorf("the request is invalid: %v\n%s", breaches, body)

@@ -150,7 +150,14 @@ func (m *Machine) Next(l StepLimits) Step {
 
 // unsettled reports whether Settle has something to do.
 func (m *Machine) unsettled() bool {
-	return !m.held() && (m.answering() || m.codeWaits() || m.flushable()) || m.s.needsReply && m.s.standing == finalized
+	return !m.held() && (m.answering() || m.pausedWithCalls() || m.codeWaits() || m.flushable()) || m.s.needsReply && m.s.standing == finalized
+}
+
+// pausedWithCalls reports whether the last reply was paused and holds calls. They are not
+// run, and are answered all the same before the turn goes on: the API takes no call
+// without a result.
+func (m *Machine) pausedWithCalls() bool {
+	return m.s.rule.After == history.ResumeRun && len(m.s.open) > 0
 }
 
 // codeWaits reports whether a follow-up waits for code at the server that waits for
@@ -175,7 +182,7 @@ func (m *Machine) Settle(countFailed bool, now time.Time) {
 				s.needsReply = true
 				s.close()
 			}
-			if m.codeWaits() {
+			if m.codeWaits() || m.pausedWithCalls() {
 				s.needsReply = true
 				s.close()
 			}
@@ -302,10 +309,9 @@ func (m *Machine) DropBreakpoints(n int) int {
 }
 
 // held reports whether nothing but its continuation may follow the last reply: it
-// was paused in the middle of a server tool's work.
+// was paused in the middle of a server tool's work, and has no calls.
 func (m *Machine) held() bool {
-	last := m.s.history.LastReply()
-	return m.s.rule.After == history.ResumeRun && last != nil && last.Hanging
+	return m.s.rule.After == history.ResumeRun && len(m.s.open) == 0 && m.s.history.LastReply() != nil && len(m.s.history.Waiting()) > 0
 }
 
 // answering reports whether calls of the open turn are answered by running them.
@@ -358,9 +364,10 @@ func (s *state) prune() {
 }
 
 // View returns the messages as they would go on from here: with the results of a
-// turn that has some, or whose calls will not run, and with the follow-ups. A turn
-// whose calls have not begun is left open, unless one of them is not to run as the
-// model made it. The messages must not be changed.
+// turn that has some, or whose calls will not run, and with the follow-ups; without work
+// of server tools that will never be done. A turn whose calls have not begun is left
+// open, unless one of them is not to run as the model made it. The messages must not be
+// changed.
 func (m *Machine) View() []history.Message {
 	s := m.s // pushing to the copy leaves the original as it is
 	s.history = s.history.Fork()
@@ -372,6 +379,9 @@ func (m *Machine) View() []history.Message {
 		s.close()
 		s.flush()
 	}
+	if len(s.open) == 0 {
+		s.prune()
+	}
 	return s.history.Messages
 }
 
@@ -382,7 +392,7 @@ func (m *Machine) begun() bool {
 		switch {
 		case call.state > waiting && (m.calling || !call.eager), call.state == suspended, call.decision.Kind == AllowInput:
 			return true
-		case call.state == unrun && m.s.rule.After != history.ResumeRun:
+		case call.state == unrun:
 			return true
 		}
 	}

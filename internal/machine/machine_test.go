@@ -223,7 +223,7 @@ func TestMachineRemembersTheLastContainer(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantValidRequest(t, m)
-		r, err := history.ReadReply([]byte(`{"role":"assistant","content":[{"type":"text","text":"x"}],"stop_reason":"end_turn","container":`+tt.container+`}`), m.Taken)
+		r, err := history.ReadReply([]byte(`{"role":"assistant","content":[{"type":"text","text":"x"}],"stop_reason":"end_turn","container":`+tt.container+`}`), m.Place())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -177,7 +177,7 @@ func (r *Record) Forced() bool { return r.State.Forced }
 // Restore returns the machine of a whole state, and the names of the tools that the
 // model knows otherwise. forced stands for the forced tool choice, if that has done
 // its work.
-func (r *Record) Restore(tools *Tools, forced any) (*Machine, []string, error) {
+func (r *Record) Restore(tools *Tools, forced any, unsigned bool) (*Machine, []string, error) {
 	m := &Machine{id: r.ID, tools: tools, calling: true}
 	s, saved := &m.s, &r.State
 	s.queue.Base = &s.history
@@ -188,7 +188,7 @@ func (r *Record) Restore(tools *Tools, forced any) (*Machine, []string, error) {
 	if err := saved.check(len(r.Messages)); err != nil {
 		return nil, nil, err
 	}
-	if err := s.restoreMessages(r); err != nil {
+	if err := s.restoreMessages(r, unsigned); err != nil {
 		return nil, nil, err
 	}
 	changed, err := tools.restore(r.Tools, s.history.Changes)
@@ -219,12 +219,12 @@ func (r *Record) Restore(tools *Tools, forced any) (*Machine, []string, error) {
 
 // restoreMessages reads the history, and what was in it when the last request went
 // out.
-func (s *state) restoreMessages(r *Record) error {
+func (s *state) restoreMessages(r *Record, unsigned bool) error {
 	for i, raw := range r.Messages {
 		if i == r.State.Sent.Messages {
 			s.rollback.history = s.history
 		}
-		if err := s.history.Restore(raw); err != nil {
+		if err := s.history.Restore(raw, unsigned); err != nil {
 			return snapshotError(err, "messages[%d]", i)
 		}
 	}
@@ -232,9 +232,9 @@ func (s *state) restoreMessages(r *Record) error {
 		s.rollback.history = s.history
 	}
 	s.rollback.rule = r.State.Sent.Stop.rule()
-	s.rule = endedBy(s.rule, &s.history)
+	s.rule = endedBy(s.rule, &s.history, r.State.News)
 	for i, raw := range r.Queue {
-		if err := s.queue.Restore(raw); err != nil {
+		if err := s.queue.Restore(raw, unsigned); err != nil {
 			return snapshotError(err, "queue[%d]", i)
 		}
 	}

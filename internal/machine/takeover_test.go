@@ -54,7 +54,7 @@ func TestReplacementsGoBeforeSystemMessages(t *testing.T) {
 	m.RemoveTools([]string{"impure"})
 	m.Begin(next(m, StepLimits{}))
 	take(t, m, `{"type":"text","text":"no"}`, "end_turn")
-	drafts, err := history.EncodeAll(paramsOf(`{"role":"user","content":"once more"}`), nil)
+	drafts, err := history.EncodeAll(paramsOf(`{"role":"user","content":"once more"}`), nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,10 +77,17 @@ func TestReplacementsGoBeforeSystemMessages(t *testing.T) {
 // What a takeover goes back to has the calls that were open then, although they have
 // results by now, and although the run was resumed since.
 func TestRetryAfterResumingGoesBackToTheOpenCalls(t *testing.T) {
-	m := startMachine(t, [2]string{callA, "pause_turn"}, [2]string{callB, "max_tokens"})
-	m.Finalize(next(m, StepLimits{}))
+	m := newMachine(t, `{"role":"user","content":"begin"}`)
+	drafts, err := history.EncodeAll(paramsOf(`{"role":"user","content":"hi"}`, `{"role":"assistant","content":[`+callA+`]}`), nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.SetMessages(drafts, false); err != nil {
+		t.Fatal(err)
+	}
+	answer(m, m.Open()[0], "done")
 	before, _ := m.Record(nil, now)
-	restored, _, err := before.Restore(testTools(t), nil)
+	restored, _, err := before.Restore(testTools(t), nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}

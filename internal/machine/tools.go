@@ -105,6 +105,20 @@ func (m *Machine) RemoveTools(names []string) {
 	})
 }
 
+// Defines reports whether requests define a tool of a name, among their tools or in a
+// message. One that was taken away still is defined.
+func (m *Machine) Defines(name string) bool {
+	return m.tools.Defines(name) || slices.ContainsFunc(slices.Concat(m.s.history.Changes, m.s.queue.Changes, m.tools.queued), func(c history.Change) bool {
+		return c.Add && c.Name == name
+	})
+}
+
+// Defines reports whether a tool of a name is among those that a run begins with, or was
+// added.
+func (t *Tools) Defines(name string) bool {
+	return t.byName[name] != nil || slices.ContainsFunc(t.first, func(tool *Tool) bool { return tool.Name == name })
+}
+
 // lookup returns the tool that answers calls of name after changes.
 func (t *Tools) lookup(name string, messages ...[]history.Change) *Tool {
 	available := true

@@ -75,7 +75,7 @@ func memberOf(t *testing.T, body []byte, name string) string {
 // input is a request of the messages and little else.
 func input(t *testing.T, messages ...anthropic.BetaMessageParam) request.Input {
 	t.Helper()
-	drafts, err := history.EncodeAll(messages, nil)
+	drafts, err := history.EncodeAll(messages, nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}

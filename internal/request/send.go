@@ -90,7 +90,7 @@ func (r *Request) complete(head []byte) (*wire.Body, error) {
 	if err != nil {
 		return nil, err
 	}
-	head = bytes.TrimRight(head, " \t\r\n")
+	head, _ = wire.Sound(bytes.TrimRight(head, " \t\r\n"))
 	body := r.rest.Prefixed(head[:len(head)-1])
 	return body, nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
 	"github.com/toolrunner/toolrunner/internal/history"
+	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
 // System is the system prompt as it was sent last: a long one is encoded again only
@@ -29,6 +30,7 @@ func (s *System) Set(blocks []anthropic.BetaTextBlockParam) error {
 		if raws[i], err = history.EncodeJSON(blocks[i]); err != nil {
 			return err
 		}
+		raws[i], _ = wire.Sound(raws[i])
 		s.breakpoints += history.CountBreakpoints(raws[i])
 	}
 	s.raw = slices.Concat([]byte("["), bytes.Join(raws, []byte(",")), []byte("]"))

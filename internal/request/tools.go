@@ -35,6 +35,7 @@ func EncodeTool(tool json.Marshaler) ([]byte, error) {
 	if err := history.CheckDepth(data); err != nil {
 		return nil, fmt.Errorf("the definition: %w", err)
 	}
+	data, _ = wire.Sound(data)
 	return data, nil
 }
 
@@ -99,6 +100,16 @@ func Breakpoints(p *anthropic.BetaMessageNewParams, system *System, own []Defini
 		}
 	}
 	return n
+}
+
+// Names reports whether definitions of the caller have a tool of a name, for all that they
+// tell: those of a toolset do not tell names.
+func Names(given []anthropic.BetaToolUnionParam, name string) bool {
+	return slices.ContainsFunc(given, func(tool anthropic.BetaToolUnionParam) bool {
+		definition, err := EncodeTool(tool)
+		known := wire.StringMember(definition, "name")
+		return err == nil && (known == "" || known == name)
+	})
 }
 
 // HasCacheControl reports whether c says anything.

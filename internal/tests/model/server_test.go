@@ -65,18 +65,12 @@ func isSummary(q *request) bool {
 	return len(last.Blocks) > 0 && strings.HasPrefix(last.Blocks[len(last.Blocks)-1].Text, summaryPrompt)
 }
 
-// isPausedCall reports whether a breach is that of a paused turn with a call, which goes
-// back as it came: the API has paused it, and goes on with it.
-func (w *world) isPausedCall(kind string, q *request) bool {
-	return kind == "request/tool-result-missing" && q.Messages[len(q.Messages)-1].Role == "assistant" && w.pauses
-}
-
 // check is what must hold of every request.
 func (w *world) check(q *request) {
 	if w.running > 0 {
 		w.fail("request/beside-call", "a request goes out while a handler runs")
 	}
-	if kind, detail := q.breach(); kind != "" && !w.isPausedCall(kind, q) {
+	if kind, detail := q.breach(); kind != "" {
 		w.fail(kind, "%s\n%s", detail, q.body)
 	}
 	if kind, detail := w.history.receive(q); kind != "" {

@@ -126,9 +126,6 @@ func (w *world) peek(kind string, open func(toolrunner.Params, *anthropic.BetaMe
 	}
 	if first.next != nil {
 		if rule, detail := first.next.breach(); rule != "" {
-			if w.isPausedCall(rule, first.next) {
-				return first
-			}
 			w.flunk(strings.Replace(rule, "request", kind, 1), "%s\n%s", detail, first.next.body)
 			return nil
 		}
@@ -148,9 +145,6 @@ func (w *world) peeked(kind string) toolrunner.Handler {
 			return nil, errOver
 		}
 		reason := c.refusal(false)
-		if kind == "continued" && w.pauses && strings.HasPrefix(reason, "call/unstopped") {
-			reason = "" // its messages do not tell that the turn was paused
-		}
 		if reason != "" {
 			what, detail, _ := strings.Cut(reason, ": ")
 			w.fail(strings.Replace(what, "call", kind, 1), "call %d (%s %s) starts there: %s", c.n, c.id, c.tool, detail)

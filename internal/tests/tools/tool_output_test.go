@@ -112,7 +112,7 @@ func TestOutputsOfEveryKind(t *testing.T) {
 		{"pointer to a document block", &documentBlock, documentText, false},
 		{"search result block", searchBlock, searchText, false},
 		{"pointer to a search result block", &searchBlock, searchText, false},
-		{"tool reference block", anthropic.BetaToolReferenceBlockParam{ToolName: "w"}, `[{"tool_name":"w","type":"tool_reference"}]`, false},
+		{"tool reference block", anthropic.BetaToolReferenceBlockParam{ToolName: "work"}, `[{"tool_name":"work","type":"tool_reference"}]`, false},
 		{"nil pointer to a block", (*anthropic.BetaTextBlockParam)(nil), nothing, false},
 		{"nil pointer to a union", (*runtest.Content)(nil), nothing, false},
 		{"pointer to a union", &runtest.Content{OfText: &textBlock}, says(`"x"`), false},
@@ -133,7 +133,6 @@ func TestOutputsOfEveryKind(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := runtest.Start(t, runtest.Asking("hi"), runtest.Tools(runtest.TypedTool(func() (any, error) { return tt.output, nil })), runtest.Calls("work", "a"), toolrunnertest.Text("done"))
-			c.Server.Ignore(toolrunnertest.RuleToolReference)
 			c.Run(t)
 			got, failed := runtest.ResultText(t, c.Request(t, -1), "a")
 			if !tt.failed {

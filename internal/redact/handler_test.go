@@ -1,4 +1,4 @@
-package toolrunner
+package redact
 
 import (
 	"bytes"
@@ -41,7 +41,7 @@ func TestSecretsInAttributesAreHidden(t *testing.T) {
 			l.WithGroup("g").Info("m", slog.String("text", looks), slog.String("token", plain), slog.String("ok", "stays"))
 		}},
 		{"of a request", func(l *slog.Logger) {
-			l.Handler().(*redactor).known.Add("the-key-of-requests")
+			l.Handler().(*Handler).Known.Add("the-key-of-requests")
 			l.With(slog.String("a", "the-key-of-requests")).WithGroup("g").Info("the-key-of-requests", slog.String("b", "the-key-of-requests"), slog.String("ok", "stays"))
 		}},
 	}
@@ -53,7 +53,7 @@ func TestSecretsInAttributesAreHidden(t *testing.T) {
 				if asJSON {
 					h = slog.NewJSONHandler(&out, nil)
 				}
-				test.log(slog.New(newRedactor(h)))
+				test.log(slog.New(NewHandler(h)))
 				for _, secret := range []string{plain, looks, "the-key-of-requests"} {
 					if strings.Contains(out.String(), secret) {
 						t.Errorf("the record holds %q: %s", secret, out.String())

@@ -1,4 +1,4 @@
-package toolrunner
+package redact
 
 import (
 	"context"
@@ -9,30 +9,29 @@ import (
 	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/trace"
-
-	"github.com/toolrunner/toolrunner/internal/redact"
 )
 
-// redactor is a handler that takes secrets out of records: those that it has
+// Handler is a handler that takes secrets out of records: those that it has
 // seen on requests, and what looks like one.
-type redactor struct {
+type Handler struct {
 	slog.Handler
 
-	known        *redact.Set
-	conversation string // whose records these are; empty: it is not known
+	Known        *Set
+	Conversation string // whose records these are; empty: it is not known
 }
 
-func newRedactor(h slog.Handler) *redactor { return &redactor{Handler: h, known: &redact.Set{}} }
+// NewHandler returns a handler that passes records on to h.
+func NewHandler(h slog.Handler) *Handler { return &Handler{Handler: h, Known: &Set{}} }
 
 // Handle passes on the record without the secrets in its text.
-func (h *redactor) Handle(ctx context.Context, record slog.Record) error {
-	clean := slog.NewRecord(record.Time, record.Level, h.known.Hide(record.Message), record.PC)
+func (h *Handler) Handle(ctx context.Context, record slog.Record) error {
+	clean := slog.NewRecord(record.Time, record.Level, h.Known.Hide(record.Message), record.PC)
 	record.Attrs(func(a slog.Attr) bool {
 		clean.AddAttrs(h.hide(a))
 		return true
 	})
-	if h.conversation != "" {
-		clean.AddAttrs(slog.String("conversation_id", h.conversation))
+	if h.Conversation != "" {
+		clean.AddAttrs(slog.String("conversation_id", h.Conversation))
 	}
 	if span := trace.SpanContextFromContext(ctx); span.IsValid() {
 		clean.AddAttrs(slog.String("trace_id", span.TraceID().String()), slog.String("span_id", span.SpanID().String()))
@@ -41,7 +40,7 @@ func (h *redactor) Handle(ctx context.Context, record slog.Record) error {
 }
 
 // hide returns an attribute without the secrets in its text, which it may be by its name.
-func (h *redactor) hide(a slog.Attr) slog.Attr {
+func (h *Handler) hide(a slog.Attr) slog.Attr {
 	a.Value = a.Value.Resolve()
 	kind := a.Value.Kind()
 	if kind == slog.KindGroup {
@@ -55,9 +54,9 @@ func (h *redactor) hide(a slog.Attr) slog.Attr {
 		return a
 	}
 	text := fmt.Sprintf("%+v", a.Value.Any())
-	clean := h.known.Hide(text)
-	if redact.IsName(a.Key) && text != "" {
-		clean = redact.Mark
+	clean := h.Known.Hide(text)
+	if IsName(a.Key) && text != "" {
+		clean = Mark
 	}
 	if clean != text { // otherwise the handler shows the value in its own way
 		a.Value = slog.StringValue(clean)
@@ -66,22 +65,22 @@ func (h *redactor) hide(a slog.Attr) slog.Attr {
 }
 
 // WithAttrs implements [slog.Handler].
-func (h *redactor) WithAttrs(attrs []slog.Attr) slog.Handler {
+func (h *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	clean := make([]slog.Attr, len(attrs))
 	for i, a := range attrs {
 		clean[i] = h.hide(a)
 	}
-	return &redactor{h.Handler.WithAttrs(clean), h.known, h.conversation}
+	return &Handler{h.Handler.WithAttrs(clean), h.Known, h.Conversation}
 }
 
 // WithGroup implements [slog.Handler].
-func (h *redactor) WithGroup(name string) slog.Handler {
-	return &redactor{h.Handler.WithGroup(name), h.known, h.conversation}
+func (h *Handler) WithGroup(name string) slog.Handler {
+	return &Handler{h.Handler.WithGroup(name), h.Known, h.Conversation}
 }
 
-// excerpt returns the beginning of a text of any length without its secrets, which
+// Excerpt returns the beginning of a text of any length without its secrets, which
 // cannot be recognised once they are cut.
-func excerpt(known *redact.Set, text string) string {
+func Excerpt(known *Set, text string) string {
 	const most, looked = 1000, 64 << 10
 	text = known.Hide(text[:min(len(text), looked)])
 	if len(text) <= most {
@@ -94,9 +93,9 @@ func excerpt(known *redact.Set, text string) string {
 	return text[:cut] + "..."
 }
 
-// elide returns JSON without its long strings, and without what is data, such as
+// Elide returns JSON without its long strings, and without what is data, such as
 // that of an image.
-func elide(raw []byte) string {
+func Elide(raw []byte) string {
 	const most = 1000
 	out := make([]byte, 0, min(len(raw), 4*most))
 	isData := false // the value that comes next
@@ -124,11 +123,3 @@ func elide(raw []byte) string {
 	}
 	return string(out)
 }
-
-// Format writes a summary: what the parameters hold may be secret.
-func (p Params) Format(f fmt.State, _ rune) {
-	_, _ = fmt.Fprintf(f, "toolrunner.Params{Model: %q, MaxTokens: %d, MaxIterations: %d, ...}", p.Model, p.MaxTokens, p.MaxIterations)
-}
-
-// LogValue returns the summary that Format writes, for records.
-func (p Params) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(p)) }
