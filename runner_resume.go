@@ -129,9 +129,24 @@ func (r *Runner) keep(ctx context.Context, delta Delta) (err error) {
 	return err
 }
 
+// saveTime is how long a checkpoint may take once the run's context has ended, or the run.
+const saveTime = 30 * time.Second
+
+var errSaveTime = fmt.Errorf("toolrunner: the checkpoint took longer than %v after the end of the run", saveTime)
+
+// lasting returns a context that goes on for some time after ctx has ended, so that what
+// was done is kept.
+func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
+	lasts, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(saveTime, func() { cancel(errSaveTime) }) })
+	return lasts, func() { stop(); cancel(nil) }
+}
+
 // saveEnd is save at an end that has an error of its own, or none to return.
 func (r *Runner) saveEnd(ctx context.Context) {
-	if err := r.save(context.WithoutCancel(ctx)); err != nil {
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), saveTime, errSaveTime)
+	defer cancel()
+	if err := r.save(ctx); err != nil {
 		r.log.notSaved(ctx, err)
 	}
 }
