@@ -59,6 +59,7 @@ var borders = map[string][]string{
 	"internal/machine":    {"internal/history", "internal/media", "internal/wire"},
 	"internal/request":    {"internal/history", "internal/wire"},
 	"internal/filelock":   {},
+	"internal/recordfile": {"internal/filelock"},
 	"internal/telemetry":  {"internal/dispatch"},
 	"internal/transcript": {"internal/history", "internal/wire"},
 	"internal/question":   {"internal/wire"},

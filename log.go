@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/anthropics/anthropic-sdk-go/v2"
+
 	"github.com/toolrunner/toolrunner/internal/dispatch"
 	"github.com/toolrunner/toolrunner/internal/history"
 	"github.com/toolrunner/toolrunner/internal/machine"
@@ -31,7 +33,9 @@ import (
 //	info   request              iteration model messages bytes streaming
 //	info   reply                iteration stop_reason duration input_tokens output_tokens request_id
 //	info   run ended            outcome iterations replies input_tokens output_tokens
+//	warn   request rejected     iteration attempt status, retry_after if the API says when
 //	warn   request retried      iteration attempt status
+//	warn   calls not run        iteration count stop_reason: the reply did not stop for them
 //	warn   request failed       iteration error
 //	warn   reply changed        iteration change
 //	warn   breakpoints dropped  count: the oldest cache_control, as a request may have four
@@ -138,6 +142,26 @@ func (l recorder) attempt(ctx context.Context, iteration, attempt int, before *h
 		status = before.StatusCode
 	}
 	l.LogAttrs(ctx, slog.LevelWarn, "request retried", slog.Int("iteration", iteration), slog.Int("attempt", attempt), slog.Int("status", status))
+}
+
+// rejected reports a request that the API did not take now, and when it will at the earliest, if
+// it says so.
+func (l recorder) rejected(ctx context.Context, iteration, attempt int, response *http.Response) {
+	if !l.Enabled(ctx, slog.LevelWarn) {
+		return
+	}
+	attrs := []slog.Attr{slog.Int("iteration", iteration), slog.Int("attempt", attempt), slog.Int("status", response.StatusCode)}
+	if after, ok := request.RetryAfter(response.Header, time.Now()); ok {
+		attrs = append(attrs, slog.Duration("retry_after", after))
+	}
+	l.LogAttrs(ctx, slog.LevelWarn, "request rejected", attrs...)
+}
+
+// notRun reports calls of a reply that did not stop for them.
+func (l recorder) notRun(ctx context.Context, iteration int, r *history.Reply) {
+	if n := len(r.Message.Calls); n > 0 && history.RuleFor(anthropic.BetaStopReason(r.StopReason)).After == history.EndRun {
+		l.LogAttrs(ctx, slog.LevelWarn, "calls not run", slog.Int("iteration", iteration), slog.Int("count", n), slog.String("stop_reason", r.StopReason))
+	}
 }
 
 func (l recorder) failure(ctx context.Context, iteration int, err error) {

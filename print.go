@@ -104,7 +104,7 @@ func (c *FileCheckpoint) String() string {
 	if c == nil || c.file == nil {
 		return "checkpoint"
 	}
-	return "checkpoint in " + c.file.Name()
+	return "checkpoint in " + c.file.Path()
 }
 
 // String returns "input", "lenient" or "off".

@@ -197,7 +197,9 @@ func (r *Runner) finish(ctx context.Context, call *machine.Call, block []byte, r
 	if result == nil || !calling {
 		return nil
 	}
-	return r.save(context.WithoutCancel(ctx))
+	ctx, cancel := lasting(ctx)
+	defer cancel()
+	return r.save(ctx)
 }
 
 func (r *Runner) setResult(call *machine.Call, result *Result) {

@@ -48,7 +48,7 @@ func (r *Runner) newTurn(ctx context.Context, s machine.Step) *Turn {
 	t.record = func(raw []byte) error { return r.record(ctx, t, raw) }
 	t.fail = func(err error) error {
 		r.requestFailed(t.request == nil || t.request.Departed())
-		err = replyError(ctx, err)
+		err = replyError(ctx, r.tooLarge(t.request, err))
 		r.log.failure(ctx, t.iteration, err)
 		r.traceRequest(ctx, t, nil, err)
 		return err
@@ -100,6 +100,7 @@ func (r *Runner) record(ctx context.Context, t *Turn, raw []byte) error {
 	r.traceRequest(ctx, t, reply, nil)
 	switch {
 	case t.kind == machine.Send:
+		r.log.notRun(ctx, t.iteration, reply)
 		r.parse(history.RuleFor(anthropic.BetaStopReason(reply.StopReason)))
 	case !summary:
 		r.log.noSummary(ctx, machine.ErrNoSummary)
@@ -131,7 +132,7 @@ func (r *Runner) prepare(ctx context.Context, s machine.Step, turn *Turn, stream
 	if err != nil {
 		return nil, err
 	}
-	turn.request, turn.forced = req, r.Params.forced()
+	turn.request, turn.forced, req.MaxResponse = req, r.Params.forced(), r.Params.Limits.replyBytes()
 	if dropped > 0 {
 		r.log.dropped(ctx, dropped)
 	}
@@ -141,6 +142,7 @@ func (r *Runner) prepare(ctx context.Context, s machine.Step, turn *Turn, stream
 	}
 	r.log.hide(ctx, req)
 	fresh := in.Messages[min(r.logged, len(in.Messages)):]
+	req.OnRejected = func(response *http.Response) { r.log.rejected(ctx, turn.iteration, req.Attempts(), response) }
 	traced := r.traceResponses(ctx, req)
 	req.OnBegin = func(sent *http.Request) {
 		r.log.request(ctx, turn.iteration, req, streaming, fresh)
@@ -188,6 +190,14 @@ func (r *Runner) request(ctx context.Context, turn *Turn, s machine.Step, stream
 		}
 	}
 	return err
+}
+
+// tooLarge returns the error of a response that was cut off for its size, or err.
+func (r *Runner) tooLarge(req *request.Request, err error) error {
+	if req == nil || !req.TooLarge() {
+		return err
+	}
+	return &ReplyError{Reason: fmt.Sprintf("it has more than %d bytes; if it is to be that long, raise Limits.ReplyBytes", req.MaxResponse)}
 }
 
 // isTooLong reports whether the SDK refuses to send a request without streaming, as
@@ -263,7 +273,7 @@ func (r *Runner) requestPlain(ctx context.Context, req *request.Request) ([]byte
 	if _, err := r.service(req).New(ctx, req.Params, options...); err != nil {
 		return nil, req.Describe(err)
 	}
-	return raw, nil
+	return raw, r.tooLarge(req, nil)
 }
 
 // requestStream sends the request and reads the stream up to its first event.

@@ -100,7 +100,7 @@ func (r *Runner) steps(ctx context.Context, streaming bool) (turn *Turn, ended e
 // nextStep returns the next step that is more than a change of the state.
 func (r *Runner) nextStep() machine.Step {
 	limits := machine.StepLimits{
-		MaxIterations: r.Params.MaxIterations, Limits: machine.Limits(r.Params.Limits), AutoCompact: r.Params.AutoCompact.inside(),
+		MaxIterations: r.Params.MaxIterations, Limits: r.Params.Limits.inside(), AutoCompact: r.Params.AutoCompact.inside(),
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -48,6 +48,7 @@ type Turn struct {
 	first     *stream.Event          // read before the body began
 	err       error                  // what reading the reply failed with
 	reading   bool                   // a loop over Events has control
+	seen      bool                   // a loop over Events has the blocks of a reply that was not streamed
 	over      bool
 	noBody    bool // no loop body sees the turn
 }
@@ -102,8 +103,10 @@ func (t *Turn) ToParam() anthropic.BetaMessageParam {
 // last pair has the error, and the run ends with the same one unless the body takes
 // over.
 //
-// There are no events for a reply that came at once, as under [Runner.All].
-// After the loop body, the only pair holds [ErrTurnOver].
+// There are no events for a reply that was not asked for as a stream, as under
+// [Runner.All]. If the server does not stream a reply that was, each of its blocks is a
+// content_block_start that holds all of it. After the loop body, the only pair holds
+// [ErrTurnOver].
 func (t *Turn) Events() iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if t.over {
@@ -112,6 +115,11 @@ func (t *Turn) Events() iter.Seq2[Event, error] {
 		}
 		defer func(before bool) { t.reading = before }(t.reading)
 		t.reading = true
+		for i, block := range t.unstreamed() {
+			if !yield(wholeEvent(i, block), nil) {
+				return
+			}
+		}
 		for {
 			_, err := t.next()
 			if errors.Is(err, io.EOF) {
@@ -126,6 +134,17 @@ func (t *Turn) Events() iter.Seq2[Event, error] {
 			}
 		}
 	}
+}
+
+// unstreamed returns the blocks of a reply that the server did not stream though it was
+// asked to, the first time.
+func (t *Turn) unstreamed() []history.Block {
+	if t.stream == nil || t.reply == nil || t.seen || !t.stream.IsWhole() {
+		return nil
+	}
+	t.seen = true
+	blocks, _ := t.reply.Message.Blocks() // they were read before
+	return blocks
 }
 
 // next returns the next event. The one error after which the reply is there is

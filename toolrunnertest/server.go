@@ -44,8 +44,7 @@ type Server struct {
 	accepted  int     // requests that were not refused by a rule
 	problems  []error // what went wrong
 
-	threads        map[string]*thread // by the id of the reply
-	refusedThreads string             // the details of the answer to a thread, if it is refused
+	keeps threadMemory
 }
 
 // TB is what a server needs of a *testing.T.

@@ -39,6 +39,10 @@ type Place struct {
 	Unsigned bool // the host takes thinking without a signature
 }
 
+// maxReplyBlocks bounds the content of a reply. Real ones are far below; what looks through
+// calls one by one stays quick.
+const maxReplyBlocks = 10_000
+
 // ReadReply reads a message from the API.
 //
 // Some things are changed, as the API would not take them back: a tool_use block
@@ -80,6 +84,9 @@ func ReadReply(raw []byte, place Place) (*Reply, error) {
 	}
 	m, content := wrapContent(content) // what is kept of the blocks is part of it, not of raw
 	blocks, err := ParseBlocks(content)
+	if len(blocks) > maxReplyBlocks {
+		err = fmt.Errorf("it has more than %d content blocks", maxReplyBlocks)
+	}
 	if err == nil {
 		blocks = r.mendServed(r.mendShapes(blocks, place.Unsigned), place)
 		blocks, err = r.mend(r.mendEnd(blocks), place.Taken)

@@ -50,7 +50,7 @@ func (m *Machine) Received(r *history.Reply, forced any) {
 	streaming := m.streaming
 	m.streaming, m.exchange = nil, exchange{}
 	m.update(func(s *state) {
-		s.iteration++
+		s.iteration = more(s.iteration)
 		s.spend(r.Usage)
 		s.compaction.measure(contextTokens(r.Usage))
 		s.reply = r.Raw

@@ -64,6 +64,7 @@ type Machine struct {
 	exchange  exchange
 	streaming []*Call // calls of the reply under way, which may run before it is complete
 	calling   bool    // the open turn has come to its calls
+	changes   int     // of the state since this machine is there
 }
 
 // state is what a snapshot holds. Only update changes it.
@@ -117,7 +118,8 @@ func New(id string, tools *Tools, messages []history.Draft) (*Machine, error) {
 // the state.
 func (m *Machine) update(change func(*state), calls ...*Call) {
 	change(&m.s)
-	m.s.sequence++
+	m.s.sequence = min(m.s.sequence, maxCount-1) + 1
+	m.changes++
 	for _, call := range calls {
 		call.version++
 	}

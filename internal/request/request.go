@@ -50,9 +50,14 @@ type Request struct {
 	// OnRetry, if not nil, is called before each attempt but the first, with the
 	// response to the one before, or nil.
 	OnRetry func(before *http.Response)
+	// OnRejected, if not nil, is called with the response to an attempt that the API wants
+	// to be repeated, before the SDK waits and perhaps does so.
+	OnRejected func(*http.Response)
 	// OnResponse, if not nil, is called with the response to each attempt, before its body
 	// is read.
 	OnResponse func(*http.Response)
+	// MaxResponse is how many bytes of a response are read; 0: all. See TooLarge.
+	MaxResponse int64
 	// OnHeader, if not nil, is called with the headers of each attempt.
 	OnHeader func(http.Header)
 
@@ -62,6 +67,7 @@ type Request struct {
 	departed bool           // it may have reached the API
 	sent     *wire.Body     // by the last attempt
 	response *http.Response // to it
+	body     limitedBody    // of the response
 }
 
 // New puts a request together. Its errors name the field of the parameters that
