@@ -12,7 +12,7 @@ import (
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
-// Event is one event of a streamed reply. It may be kept.
+// Event is one event of a streamed reply. The caller may retain it.
 type Event struct {
 	// Type is the type as on the wire: "content_block_delta", for example.
 	Type string

@@ -53,13 +53,14 @@ type Params struct { //nolint:recvcheck // it is printed by value, and too large
 	MaxConcurrency int
 
 	// EagerTools starts calls of ReadOnly tools while their reply streams, under
-	// [Runner.AllStreaming]. A call starts when the body asks for another event after the
-	// one that shows that the model has moved on from the call; see [Turn.Defer]. Its
-	// result is used if the reply stops for its calls. It is discarded if the reply stops
-	// for anything else, fails, or is taken over. Calls of Exclusive tools, and the calls
-	// after them, wait for the complete reply. If MaxConcurrency is one, so do the calls
-	// after any call that waits. EagerTools has no effect without streaming, or with
-	// Approve, which is asked once the reply is complete.
+	// [Runner.AllStreaming]. A call starts when the body asks for another event
+	// after the one that shows that the model has moved on from the call; see
+	// [Turn.Defer]. Its result is used if the reply stops for its calls. It is
+	// discarded if the reply stops for anything else, fails, or the body takes over.
+	// Calls of Exclusive tools, and the calls after them, wait for the complete
+	// reply. If MaxConcurrency is one, so do the calls after any call that waits.
+	// EagerTools has no effect without streaming, or with Approve, which is asked
+	// once the reply is complete.
 	EagerTools bool
 
 	// AutoCompact shortens the history when it has grown. Zero means never.

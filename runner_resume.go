@@ -36,12 +36,12 @@ func (r *Runner) Snapshot() ([]byte, error) {
 }
 
 // Resume returns a runner for a run that [Runner.Snapshot] has saved, or that a
-// [Checkpoint] has kept: all its deltas in order, from any that is Full. It sends
+// [Checkpoint] has saved: all its deltas in order, from any that is Full. It sends
 // nothing. The run goes on from where it was with the next loop: calls that have
 // their result are not run again, calls that wait for a decision still do, and the
 // others are run. A call that was interrupted runs again if its tool is ReadOnly or
-// Idempotent, and still is; otherwise the model reads that whether it took effect is
-// unknown. A final reply is parsed into the struct of OutputConfig.Format again.
+// Idempotent, and still is; otherwise the model reads that whether it took effect
+// is unknown. A final reply is parsed into the struct of OutputConfig.Format again.
 //
 // Params and tools are those of this process and need not be the same:
 // params.Messages must be empty, tools may be new, changed or gone, and definitions keep

@@ -67,9 +67,10 @@ func (t *Turn) Text() string {
 	return Text(t.BetaMessage)
 }
 
-// Calls returns the calls of client tools that the runner answers, in the order
-// of the model. There are none unless the reply stopped for them: those of a
-// reply that was cut off or refused are never run. They are the caller's to keep.
+// Calls returns the calls of client tools that the runner answers, in the order of
+// the model. There are none unless the reply stopped for them: those of a reply
+// that was cut off or refused are never run. The returned calls are copies, which
+// the caller may modify and retain.
 func (t *Turn) Calls() []*Call {
 	t.read()
 	if t.calls == nil && len(t.open) > 0 {
@@ -96,10 +97,11 @@ func (t *Turn) ToParam() anthropic.BetaMessageParam {
 	return anthropic.BetaMessageParam{OfAssistant: p}
 }
 
-// Events returns the events of the reply's stream as they arrive. It is single
-// use: what one loop has read, no other sees. Breaking off keeps the run: the
-// rest of the reply is read before tools run. If the stream fails, the last pair
-// has the error, and the run ends with the same one unless the body takes over.
+// Events returns the events of the reply's stream as they arrive. It is single use:
+// what one loop has read, no other sees. Breaking off does not end the run: the
+// runner reads the rest of the reply before tools run. If the stream fails, the
+// last pair has the error, and the run ends with the same one unless the body takes
+// over.
 //
 // There are no events for a reply that was not asked for as a stream, as under
 // [Runner.All]. If the server does not stream a reply that was, each of its blocks is a
@@ -201,10 +203,11 @@ func (t *Turn) finish() error {
 // in the same body returns the same slice. It is empty for a reply without calls, and
 // after a takeover. Err of a failed result is the private cause, or what its text says.
 //
-// If ctx ends, Results keeps what has finished, and the error says why ctx ended. If
-// calls wait for a decision, the others have run and the error is a *[SuspendedError];
-// after [Runner.Decide], call Results again to run the rest. It returns [ErrTurnOver]
-// after the loop body, and an error if Params make no sense.
+// If ctx ends, the runner retains the results of the calls that have finished, and
+// the error says why ctx ended. If calls wait for a decision, the others have run
+// and the error is a *[SuspendedError]; after [Runner.Decide], call Results again
+// to run the rest. It returns [ErrTurnOver] after the loop body, and an error if
+// Params make no sense.
 func (t *Turn) Results(ctx context.Context) ([]*Result, error) {
 	if t.over {
 		return nil, ErrTurnOver
