@@ -63,6 +63,7 @@ var borders = map[string][]string{
 	"internal/telemetry":  {"internal/dispatch"},
 	"internal/transcript": {"internal/history", "internal/wire"},
 	"internal/question":   {"internal/wire"},
+	"internal/records":    {"internal/dispatch", "internal/history", "internal/machine", "internal/redact", "internal/request", "internal/schema", "internal/telemetry"},
 	"internal/redact":     {},
 	"internal/tty":        {},
 	"internal/sdktest":    {},

@@ -56,7 +56,7 @@ func (r *Runner) decide(ctx context.Context, call *machine.Call, d Decision) err
 	if err != nil {
 		return decisionError(call.Use().ID, d, "%v", err)
 	}
-	r.log.decided(ctx, call, d)
+	r.log.Decided(ctx, call, d, d.reason)
 	return nil
 }
 

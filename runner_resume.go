@@ -79,7 +79,7 @@ func Resume(messages *anthropic.BetaMessageService, tools []anthropic.BetaTool, 
 		return nil, publicError(err)
 	}
 	r.machine, r.resumed = restored, record.Sequence
-	r.log = r.log.of(restored.ID())
+	r.log = r.log.Of(restored.ID())
 	r.tools = definitionsOf(restored.FirstTools())
 	if reply, rule := restored.LastReply(); reply != nil {
 		r.last = &lastReply{raw: reply, message: &anthropic.BetaMessage{}}
@@ -90,7 +90,7 @@ func Resume(messages *anthropic.BetaMessageService, tools []anthropic.BetaTool, 
 		r.outcome, r.err = OutcomeSuspended, &SuspendedError{r.publicAll(suspended)}
 	}
 	if len(changed) > 0 {
-		r.log.toolsChanged(context.Background(), changed)
+		r.log.ToolsChanged(context.Background(), changed)
 	}
 	return r, nil
 }
@@ -151,6 +151,6 @@ func (r *Runner) saveEnd(ctx context.Context) {
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), saveTime, errSaveTime)
 	defer cancel()
 	if err := r.save(ctx); err != nil {
-		r.log.notSaved(ctx, err)
+		r.log.NotSaved(ctx, err)
 	}
 }

@@ -69,7 +69,7 @@ func (r *Runner) endTrace(ctx context.Context, ended end, err error) {
 	r.abandon.Stop()
 	r.trace.End(ctx, run)
 	if r.trace.Blocked() {
-		r.log.traceBlocked(ctx)
+		r.log.TraceBlocked(ctx)
 	}
 	r.trace = nil
 }

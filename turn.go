@@ -161,6 +161,9 @@ func (t *Turn) next() (*stream.Event, error) {
 		t.runner.eager.handled(t.stream)
 	}
 	e, err := t.stream.Next()
+	if err == nil && e.Type == stream.MessageStart {
+		t.runner.answered()
+	}
 	if err == nil || t.reply != nil {
 		return e, err
 	}

@@ -19,8 +19,9 @@ import (
 // Reply is a complete reply.
 type Reply struct {
 	Raw        []byte // the message
-	Message    Draft  // as it goes into the history
-	Blank      bool   // it says nothing, and does not go into the history
+	ID         string
+	Message    Draft // as it goes into the history
+	Blank      bool  // it says nothing, and does not go into the history
 	StopReason string
 	Usage      []byte
 	Container  string            // id of the container it ran in
@@ -65,6 +66,8 @@ func ReadReply(raw []byte, place Place) (*Reply, error) {
 			role, _ = wire.Unquote(value)
 		case "content":
 			content = value
+		case "id":
+			r.ID, _ = wire.Unquote(value)
 		case "stop_reason":
 			r.StopReason, _ = wire.Unquote(value)
 		case "usage":

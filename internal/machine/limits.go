@@ -213,6 +213,15 @@ func (u *Usage) addTokens(object []byte) {
 // addCompactions adds the iterations that compacted: the API leaves them out of the
 // counts at the top.
 func (u *Usage) addCompactions(object []byte) {
+	eachIteration(object, func(kind string, iteration []byte) {
+		if kind == history.TypeCompaction {
+			u.addTokens(iteration)
+		}
+	})
+}
+
+// eachIteration calls f with the type and the usage of each iteration of a usage object.
+func eachIteration(object []byte, f func(kind string, iteration []byte)) {
 	if len(object) == 0 || object[0] != '{' {
 		return
 	}
@@ -221,9 +230,7 @@ func (u *Usage) addCompactions(object []byte) {
 			return nil
 		}
 		return wire.Elements(value, func(iteration []byte) error {
-			if wire.ObjectMember(iteration, "type") == history.TypeCompaction {
-				u.addTokens(iteration)
-			}
+			f(wire.ObjectMember(iteration, "type"), iteration)
 			return nil
 		})
 	})

@@ -108,7 +108,7 @@ func (r *Request) Describe(err error) error {
 func (r *Request) complete(head []byte) (*wire.Body, error) {
 	err := wire.Members(head, func(key, _ []byte) error {
 		switch string(key) {
-		case "messages", "system", "tools", "thinking":
+		case "messages", "system", "thread", "tools", "thinking":
 			return fmt.Errorf("a request option sets %q in the body; set it in Params", key)
 		}
 		return nil
