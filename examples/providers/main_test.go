@@ -39,6 +39,9 @@ func (c *cloud) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !strings.HasPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256 ") || body["anthropic_version"] == nil {
 		c.t.Errorf("the request is not signed, or has no version")
 	}
+	if body["thread"] != nil {
+		c.t.Errorf("the request has the thread %v", body["thread"])
+	}
 	delete(body, "anthropic_version")
 	body["model"], body["stream"] = part[1], part[2] != "invoke"
 	encoded, err := json.Marshal(body)
@@ -104,6 +107,22 @@ func TestAskRunsOnBedrock(t *testing.T) {
 	}
 	if c.paths[1] != "/model/us.anthropic.claude/invoke" {
 		t.Errorf("the paths are %q", c.paths)
+	}
+}
+
+// T29 of message threads: Bedrock has none, so each request holds the whole history.
+func TestBedrockHasNoMessageThreads(t *testing.T) {
+	c, client := newCloud(t)
+	runner, err := newRunner(client, "us.anthropic.claude", "How is the weather in Paris?")
+	if err != nil {
+		t.Fatal(err)
+	}
+	runner.Params.MessageThread = true
+	if _, err := runner.RunToCompletion(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(c.paths) != 2 {
+		t.Errorf("the paths are %q, want two", c.paths)
 	}
 }
 
