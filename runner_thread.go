@@ -19,6 +19,9 @@ import (
 // thread returns how the request under way gives the API the history. The lock is held.
 func (r *Runner) thread(head *request.Head) request.Thread {
 	now := r.machine.Thread()
+	if request.Trims(r.machine.Messages()) {
+		head = nil // the API keeps less than the history has: nothing continues that
+	}
 	if before, ok := now.Head.(*request.Head); ok && now.Previous != "" && before.Is(head) {
 		r.machine.Via(machine.Continue, before)
 		return request.Thread{Previous: now.Previous, Kept: now.Kept}

@@ -73,9 +73,9 @@ func (h *Head) Breakpoints(p *anthropic.BetaMessageNewParams) int {
 // HasTools reports whether there is a tool.
 func (h *Head) HasTools() bool { return len(h.given)+len(h.own) > 0 }
 
-// Is reports whether other has the same bytes.
+// Is reports whether other has the same bytes. Nil is like nothing.
 func (h *Head) Is(other *Head) bool {
-	return bytes.Equal(h.system, other.system) && slices.EqualFunc(h.given, other.given, bytes.Equal) &&
+	return h != nil && other != nil && bytes.Equal(h.system, other.system) && slices.EqualFunc(h.given, other.given, bytes.Equal) &&
 		slices.EqualFunc(h.own, other.own, func(a, b Definition) bool { return bytes.Equal(a.Raw, b.Raw) })
 }
 

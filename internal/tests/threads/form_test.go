@@ -157,7 +157,9 @@ func TestRequestsHoldWhatIsNew(t *testing.T) {
 		},
 		{
 			name: "T22: a refusal", replies: []toolrunnertest.Reply{toolrunnertest.Text("no").StopReason("refusal"), done()},
-			body: atFirst(func(t *testing.T, c *runtest.Conversation, _ *toolrunner.Turn) { c.MustAppend(t, runtest.User("please")) }),
+			body: atFirst(func(t *testing.T, c *runtest.Conversation, _ *toolrunner.Turn) {
+				c.MustAppend(t, runtest.User("please"))
+			}),
 			want: []string{createHi, "C: user 'hi', assistant 'no', user 'please'"},
 		},
 		{
