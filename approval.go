@@ -112,7 +112,7 @@ func annotated(d machine.Decision, r *Result) *Result {
 // goes on. [Runner.All], [Runner.AllStreaming], [Runner.Next],
 // [Runner.RunToCompletion] and [Turn.Results] return it.
 type SuspendedError struct {
-	Calls []*Call // in the order of the model; the caller's to keep
+	Calls []*Call // in the order of the model; copies, which the caller may retain
 }
 
 // Error names the calls.

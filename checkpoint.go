@@ -1,16 +1,13 @@
 package toolrunner
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 
-	"github.com/toolrunner/toolrunner/internal/filelock"
 	"github.com/toolrunner/toolrunner/internal/machine"
+	"github.com/toolrunner/toolrunner/internal/recordfile"
 )
 
 // Checkpoint saves the changes of a run, as Params.Checkpoint. The runner calls it on its
@@ -39,40 +36,44 @@ type Delta struct {
 	Data           []byte // in the format of Runner.Snapshot; ends with a line feed
 }
 
-// FileCheckpoint saves a run in one file: it appends each delta and syncs the file. If a
-// crash has cut the last delta off, opening the file removes it. One process may use the
-// file at a time: Append fails if another one has written to it. On systems without flock,
-// such as Windows, two processes that write at the same moment are not detected.
+// FileCheckpoint saves a run in one file: it appends each delta and syncs the file. A Full
+// delta, such as the first one after [Resume], replaces the file instead: it is written to
+// a file beside it, whose name ends in .toolrunner-new, and renamed. So the file holds one
+// whole state and the deltas after it. Where renaming is not possible, the Full delta is
+// appended as well.
+//
+// The file is locked until Close: nobody else can open it, in this process or another.
+// Systems without flock, such as Windows, have no such lock; there, a second process is
+// noticed when it has written to the file.
 type FileCheckpoint struct {
-	file     *os.File
-	snapshot []byte
-	size     int64        // of what is known to be whole
-	last     machine.Head // of what is in it; zero if there is nothing
+	file           *recordfile.File
+	snapshot, torn []byte
+	last           machine.Head // of what is in the file; zero if there is nothing
 }
 
-// OpenFileCheckpoint opens a file that Append has written, or creates it, readable
-// for its owner only. It returns an error of the file system, or a *[SnapshotError] if
-// there is something else in it, which is left alone. Whether a sealed snapshot is
-// genuine, [Resume] tells.
+// OpenFileCheckpoint opens a file that Append has written, or creates it, readable for its
+// owner only. Of an existing file it takes the access of others away. It returns an error
+// if the path leads to a link or anything else that is no regular file, if the file is
+// open already, or if the file system fails.
+//
+// If a crash has cut off the last record, opening the file removes what is left of that
+// record; see [FileCheckpoint.Torn]. Everything else that Append cannot have left is a
+// *[SnapshotError], and the file stays as it is: that includes a file whose only record is
+// cut off. Whether a sealed snapshot is genuine, [Resume] tells.
 func OpenFileCheckpoint(path string) (*FileCheckpoint, error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	file, data, err := recordfile.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("toolrunner: %w", err)
 	}
 	c := &FileCheckpoint{file: file}
-	if err := filelock.Hold(file, c.load); err != nil {
+	if err := c.load(data); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	syncFolder(path)
 	return c, nil
 }
 
 // load reads what is whole, and cuts off what is torn.
-func (c *FileCheckpoint) load() error {
-	data, err := io.ReadAll(c.file)
-	if err != nil {
-		return fmt.Errorf("toolrunner: %w", err)
-	}
+func (c *FileCheckpoint) load(data []byte) error {
 	end, err := machine.ScanRecords(data, func(raw []byte) (err error) {
 		c.last, err = machine.ReadHead(raw)
 		return err
@@ -80,67 +81,52 @@ func (c *FileCheckpoint) load() error {
 	if err != nil {
 		return publicError(err)
 	}
-	if end < len(data) {
-		if err := c.file.Truncate(int64(end)); err != nil {
-			return fmt.Errorf("toolrunner: %w", err)
-		}
-	}
-	c.size = int64(end)
 	if end > 0 {
-		c.snapshot = data[:end]
+		c.snapshot = data[:end:end]
+	}
+	if end == len(data) {
+		return nil
+	}
+	if torn := bytes.TrimRight(data[end:], "\x00"); len(bytes.TrimSpace(torn)) > 0 {
+		c.torn = torn
+	}
+	if err := c.file.Cut(int64(end)); err != nil {
+		return fmt.Errorf("toolrunner: %w", err)
 	}
 	return nil
-}
-
-// syncFolder makes a new file's name safe, where the system can do that.
-func syncFolder(path string) {
-	if folder, err := os.Open(filepath.Dir(path)); err == nil {
-		_ = folder.Sync()
-		_ = folder.Close()
-	}
 }
 
 // Snapshot returns what was in the file when it was opened, for [Resume], or nil if
 // the run has not begun.
 func (c *FileCheckpoint) Snapshot() []byte { return c.snapshot }
 
+// Torn returns what a crash has left of the last record, which was removed when the file
+// was opened, or nil. The run goes on from the state before it. As a checkpoint is whole
+// before the run goes on, nothing but the step that it was to save is lost.
+func (c *FileCheckpoint) Torn() []byte { return c.torn }
+
 // Append is the [Checkpoint]. It refuses a delta that does not follow what is in the
-// file, such as that of a new run where there is one already.
+// file, such as that of a new run where there is one already. It returns an error if the
+// file was removed, replaced or written to by somebody else.
 func (c *FileCheckpoint) Append(_ context.Context, delta Delta) error {
-	if c.size == 0 && !delta.Full {
-		return fmt.Errorf("%s is empty, and the delta follows another one", c.file.Name())
+	if c.file.Size() == 0 && !delta.Full {
+		return fmt.Errorf("%s is empty, and the delta follows another one", c.file.Path())
 	}
 	if last := c.last; last.ID != "" && (delta.ConversationID != last.ID || delta.After != last.Sequence) {
 		return fmt.Errorf("%s holds the conversation %q up to sequence %d, and the delta is one of %q after %d: Resume goes on with a conversation; another one needs another file",
-			c.file.Name(), last.ID, last.Sequence, delta.ConversationID, delta.After)
+			c.file.Path(), last.ID, last.Sequence, delta.ConversationID, delta.After)
 	}
-	return filelock.Hold(c.file, func() error { return c.append(delta) })
-}
-
-func (c *FileCheckpoint) append(delta Delta) error {
-	info, err := c.file.Stat()
-	if err != nil {
+	write := c.file.Append
+	if delta.Full {
+		write = c.file.Replace
+	}
+	if err := write(delta.Data); err != nil {
 		return err
 	}
-	if info.Size() != c.size {
-		return fmt.Errorf("%s has %d bytes and should have %d: somebody else has written to it", c.file.Name(), info.Size(), c.size)
-	}
-	_, err = c.file.WriteAt(delta.Data, c.size)
-	if err == nil {
-		err = c.file.Sync()
-	}
-	if err != nil {
-		return errors.Join(err, c.file.Truncate(c.size))
-	}
-	c.size += int64(len(delta.Data))
 	c.last.ID, c.last.Sequence = delta.ConversationID, delta.Sequence
 	return nil
 }
 
-// Close closes the file. What Append has returned for is safe without it.
-func (c *FileCheckpoint) Close() error {
-	if err := c.file.Close(); err != nil && !errors.Is(err, fs.ErrClosed) {
-		return err
-	}
-	return nil
-}
+// Close closes the file, which others can then open. What Append has returned for is safe
+// without it.
+func (c *FileCheckpoint) Close() error { return c.file.Close() }

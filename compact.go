@@ -24,7 +24,7 @@ type AutoCompact struct {
 	// summary. The API asks for the beta [anthropic.AnthropicBetaCompact2026_09_04],
 	// which the caller sets in Params.Betas.
 	Config anthropic.BetaCompactionConfigUnionParam
-	// Client, if not nil, has the runner ask for a summary by itself, for APIs
+	// Client, if not nil, makes the runner ask the model for a summary, for APIs
 	// that cannot compact.
 	Client *ClientCompaction
 }

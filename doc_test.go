@@ -1,6 +1,7 @@
 package toolrunner_test
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -42,6 +43,23 @@ func TestFilesThatDesignNamesExist(t *testing.T) {
 	for _, m := range named {
 		if !files[strings.TrimPrefix(m[1], "./")] {
 			t.Errorf("docs/design.md names %s, which is not there", m[1])
+		}
+	}
+}
+
+// Each decision has the heading, the status and the date that the first one asks for.
+func TestDecisionsHaveOneForm(t *testing.T) {
+	pages, err := filepath.Glob("docs/decisions/*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("there are no decisions; error %v", err)
+	}
+	form := regexp.MustCompile(`^# (\d+)\. [A-Z][^\n]+\n\nStatus: (accepted|replaced by [^\n]+), \d{4}-\d\d-\d\d\n`)
+	for _, page := range pages {
+		m := form.FindSubmatch(readFile(t, page))
+		if m == nil {
+			t.Errorf("%s does not begin with a numbered heading, an empty line and a line with status and date", page)
+		} else if number := fmt.Sprintf("%04s-", m[1]); !strings.HasPrefix(filepath.Base(page), number) {
+			t.Errorf("%s has the number %s", page, m[1])
 		}
 	}
 }

@@ -89,8 +89,8 @@ func (e *IncompleteStreamError) Error() string {
 func (e *IncompleteStreamError) Unwrap() error { return e.Err }
 
 // HistoryError reports messages that the Messages API would refuse. [New],
-// [Runner.AppendMessages], [Runner.SetMessages] and [Turn.Replace] return it, and
-// have taken over none of the messages.
+// [Runner.AppendMessages], [Runner.SetMessages] and [Turn.Replace] return it; none
+// of the messages has then been added.
 type HistoryError struct {
 	Index  int    // of the message among those given
 	Reason string // what is wrong, and what to do about it

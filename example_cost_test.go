@@ -213,3 +213,40 @@ func ExampleTurn_Results_cacheControl() {
 	// (looking at the weather in Paris)
 	// {"type":"tool_result","tool_use_id":"toolu_1","content":[{"type":"text","text":"21 degrees"}],"cache_control":{"type":"ephemeral"}}
 }
+
+// With a message thread, the API keeps the conversation, and a request holds what is new.
+// What the API has forgotten goes out whole, in the same turn.
+func ExampleParams_messageThread() {
+	call := func(id, city string) toolrunnertest.Reply {
+		return toolrunnertest.Message(toolrunnertest.Call(id, "get_weather", `{"city":"`+city+`"}`))
+	}
+	server, client := scripted(call("toolu_1", "Paris"), call("toolu_2", "Oslo"), toolrunnertest.Text("Paris is warmer."))
+
+	runner, err := toolrunner.New(&client.Beta.Messages, []anthropic.BetaTool{weatherTool()}, toolrunner.Params{
+		BetaMessageNewParams: ask("Is Paris warmer than Oslo?"),
+		MessageThread:        true,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for turn, err := range runner.All(context.Background()) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		if turn.Iteration() == 2 {
+			server.Forget() // as the API does after minutes
+		}
+	}
+	for _, request := range server.Requests() {
+		fmt.Println(string(request.Field("thread")), len(request.Messages()), "messages, answered", request.Status)
+	}
+	// Output:
+	// (looking at the weather in Paris)
+	// (looking at the weather in Oslo)
+	// {"type":"create"} 1 messages, answered 200
+	// {"type":"continue","previous_message_id":"msg_1"} 1 messages, answered 200
+	// {"type":"continue","previous_message_id":"msg_2"} 1 messages, answered 404
+	// {"type":"create"} 5 messages, answered 200
+}

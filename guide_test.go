@@ -397,3 +397,15 @@ func readFile(t *testing.T, name string) []byte {
 	}
 	return text
 }
+
+// Who copies the first snippet of a page finds what it needs: it is a whole file, or the
+// page has linked to one before.
+func TestFirstSnippetOfAPageIsOrLinksToAWholeFile(t *testing.T) {
+	link := regexp.MustCompile(`\]\([^)]+\.go\)`)
+	for _, page := range guidePages(t) {
+		before, _, ok := bytes.Cut(readFile(t, page), []byte("\n```go\n"))
+		if ok && !bytes.Contains(before, []byte("<!-- file: ")) && !link.Match(before) {
+			t.Errorf("%s has no link to a file before its first snippet", page)
+		}
+	}
+}

@@ -1,10 +1,13 @@
 package toolrunner
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/toolrunner/toolrunner/internal/machine"
 )
 
 // Limits limits what one run may use, beside Params.MaxIterations. Zero means no limit.
@@ -34,7 +37,24 @@ type Limits struct {
 	// if its result is a failed one, whatever the reason; denied calls count. Calls are
 	// counted while FailedCalls is set.
 	FailedCalls int
+	// ReplyBytes limits the bytes of one response of the API, decompressed: of a reply, and of
+	// a stream with all its events. A longer one is not read any further, and the run fails with
+	// a *[ReplyError]. Zero means 64 MiB, negative means no limit.
+	ReplyBytes int64
 }
+
+const defaultReplyBytes = 64 << 20
+
+// inside returns the limits as the machine has them.
+func (l *Limits) inside() machine.Limits {
+	return machine.Limits{
+		InputTokens: l.InputTokens, OutputTokens: l.OutputTokens, TotalTokens: l.TotalTokens, Duration: l.Duration,
+		ToolCalls: l.ToolCalls, EachTool: l.EachTool, FailedCalls: l.FailedCalls,
+	}
+}
+
+// replyBytes returns how many bytes a response may have; 0: any number.
+func (l *Limits) replyBytes() int64 { return max(0, cmp.Or(l.ReplyBytes, defaultReplyBytes)) }
 
 // validate names the first limit that makes no sense.
 func (l *Limits) validate() error {

@@ -44,8 +44,9 @@ func wrap(handler Handler, middleware []Middleware) Handler {
 }
 
 // Timeout ends the context of each call after a time, and the call with a failed
-// result. A handler that does not return soon after that is left behind, and what
-// it returns is dropped. It panics if the time is not positive.
+// result. A handler that does not return soon after that is abandoned: its
+// goroutine may go on, and its result is discarded. It panics if the time is not
+// positive.
 func Timeout(after time.Duration) Middleware {
 	if after <= 0 {
 		panic(fmt.Sprintf("toolrunner: Timeout(%v): the time must be positive", after))

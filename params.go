@@ -53,13 +53,14 @@ type Params struct { //nolint:recvcheck // it is printed by value, and too large
 	MaxConcurrency int
 
 	// EagerTools starts calls of ReadOnly tools while their reply streams, under
-	// [Runner.AllStreaming]. A call starts when the body asks for another event after the
-	// one that shows that the model has moved on from the call; see [Turn.Defer]. Its
-	// result is used if the reply stops for its calls. It is discarded if the reply stops
-	// for anything else, fails, or is taken over. Calls of Exclusive tools, and the calls
-	// after them, wait for the complete reply. If MaxConcurrency is one, so do the calls
-	// after any call that waits. EagerTools has no effect without streaming, or with
-	// Approve, which is asked once the reply is complete.
+	// [Runner.AllStreaming]. A call starts when the body asks for another event
+	// after the one that shows that the model has moved on from the call; see
+	// [Turn.Defer]. Its result is used if the reply stops for its calls. It is
+	// discarded if the reply stops for anything else, fails, or the body takes over.
+	// Calls of Exclusive tools, and the calls after them, wait for the complete
+	// reply. If MaxConcurrency is one, so do the calls after any call that waits.
+	// EagerTools has no effect without streaming, or with Approve, which is asked
+	// once the reply is complete.
 	EagerTools bool
 
 	// AutoCompact shortens the history when it has grown. Zero means never.
@@ -88,6 +89,14 @@ type Params struct { //nolint:recvcheck // it is printed by value, and too large
 	// Messages API would refuse it.
 	KeepUnsignedThinking bool
 
+	// MessageThread keeps the conversation at the API, so that a request holds only the
+	// messages that are new to it. The API keeps them in memory for minutes, which rules out
+	// zero data retention; the prices are the same. What the API has forgotten or refuses to
+	// continue goes out whole, in the same turn. Clients without message threads (Bedrock,
+	// Vertex AI) and Resume begin with the whole history. False means that each request holds
+	// the whole history. Source: the API's page on message threads.
+	MessageThread bool
+
 	// KeepToolChoice sends a forced ToolChoice with every request.
 	KeepToolChoice bool
 
@@ -111,7 +120,7 @@ type Params struct { //nolint:recvcheck // it is printed by value, and too large
 	MeterProvider metric.MeterProvider
 
 	// RequestOptions apply to every request of the runner, after those of the client. They
-	// may change anything but messages, system, tools and thinking in the body.
+	// may change anything but messages, system, thread, tools and thinking in the body.
 	RequestOptions []option.RequestOption
 }
 
@@ -159,7 +168,7 @@ func (p *Params) validate() error {
 	case p.Validate > ValidateLenient:
 		return fmt.Errorf("Params.Validate is %d; use ValidateInput, ValidateOff or ValidateLenient", p.Validate)
 	case p.Thread.OfCreate != nil || p.Thread.OfContinue != nil:
-		return errors.New("Params.Thread is set; the runner sends the whole history, so leave it out")
+		return errors.New("Params.Thread is set; the runner sets it where Params.MessageThread is true, so leave it out")
 	case !reflect.ValueOf(p.Compaction).IsZero():
 		return errors.New("Params.Compaction is set; a request that compacts is not a turn, so leave it out")
 	case len(p.SnapshotKey) > 0 && len(p.SnapshotKey) < minSnapshotKey:

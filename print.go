@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+
+	"github.com/toolrunner/toolrunner/internal/records"
 )
 
 // maxPrinted is how much of a text a printed value shows, in bytes.
@@ -54,7 +56,7 @@ func (r *Result) String() string {
 		}
 	}
 	if r.Err != nil {
-		parts = append(parts, "("+cut(textOf(r.Err))+")")
+		parts = append(parts, "("+cut(records.TextOf(r.Err))+")")
 	}
 	return strings.Join(parts, " ")
 }
@@ -104,7 +106,7 @@ func (c *FileCheckpoint) String() string {
 	if c == nil || c.file == nil {
 		return "checkpoint"
 	}
-	return "checkpoint in " + c.file.Name()
+	return "checkpoint in " + c.file.Path()
 }
 
 // String returns "input", "lenient" or "off".

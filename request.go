@@ -12,18 +12,15 @@ import (
 
 // Params meet internal/request here, which makes the body of a request of them.
 
-// request puts the request of a step together, of the parameters as they are now.
-func (p *Params) request(in request.Input, s machine.Step) (*request.Request, error) {
-	if err := p.current(); err != nil {
-		return nil, err
+// input returns what the request of a step is made of, of the parameters as they are now.
+func (p *Params) input(s machine.Step) request.Input {
+	in := request.Input{
+		Kind: requestKind(s.Kind), Params: p.BetaMessageNewParams, Summarizer: p.AutoCompact.summarizer(), Compaction: p.AutoCompact.Config,
 	}
-	in.Params = p.BetaMessageNewParams
-	in.Summarizer = p.AutoCompact.summarizer()
-	in.Compaction = p.AutoCompact.Config
 	if s.Config != nil {
 		in.Compaction = param.Override[anthropic.BetaCompactionConfigUnionParam](json.RawMessage(s.Config))
 	}
-	return request.New(in)
+	return in
 }
 
 func requestKind(kind machine.StepKind) request.Kind {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/toolrunner/toolrunner/internal/history"
 	"github.com/toolrunner/toolrunner/internal/machine"
+	"github.com/toolrunner/toolrunner/internal/records"
 	"github.com/toolrunner/toolrunner/internal/request"
 	"github.com/toolrunner/toolrunner/internal/telemetry"
 )
@@ -37,10 +38,11 @@ type Runner struct {
 	Params Params
 
 	messages *anthropic.BetaMessageService
-	log      recorder
+	log      records.Recorder
 	logged   int                  // messages of the history that were in a record
 	system   request.System       // as it was sent last
 	tools    []request.Definition // go out with each request
+	threads  threadSupport        // of the client
 
 	checkpoint  Checkpoint
 	snapshotKey func() []byte  // a function, so that no printing shows it
@@ -92,7 +94,7 @@ func New(messages *anthropic.BetaMessageService, tools []anthropic.BetaTool, par
 	if r.machine, err = machine.New(cmp.Or(params.ConversationID, rand.Text()), set, drafts); err != nil {
 		return nil, publicError(err)
 	}
-	r.log = r.log.of(r.machine.ID())
+	r.log = r.log.Of(r.machine.ID())
 	r.tools = definitionsOf(r.machine.FirstTools())
 	return r, nil
 }
@@ -115,12 +117,12 @@ func newRunner(messages *anthropic.BetaMessageService, tools []anthropic.BetaToo
 	}
 	log := params.Logger
 	if log == nil {
-		log = environmentLogger()
+		log = records.FromEnvironment()
 	}
 	params.Messages = nil
 	key := bytes.Clone(params.SnapshotKey)
 	return &Runner{
-		Params: params, messages: messages, log: newRecorder(log),
+		Params: params, messages: messages, log: records.New(log, briefError),
 		checkpoint: params.Checkpoint, snapshotKey: func() []byte { return key }, validate: params.Validate,
 		unsigned: params.KeepUnsignedThinking, given: params.Tools,
 	}, set, nil

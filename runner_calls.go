@@ -141,7 +141,7 @@ func (r *Runner) hooks(ctx context.Context) dispatch.Hooks {
 			if err := r.saveStart(ctx, call.open, p); err != nil {
 				return false, err
 			}
-			r.log.started(ctx, call.open, eager)
+			r.log.Started(ctx, call.open, eager)
 			return true, nil
 		},
 		Finish: func(c dispatch.Completion) (err error) {
@@ -152,7 +152,7 @@ func (r *Runner) hooks(ctx context.Context) dispatch.Hooks {
 				block, result = r.encodeResult(call, annotated(call.Decision(), result))
 			}
 			defer func() { err = r.finish(ctx, call, block, result) }() // also if a logger panics
-			r.log.finished(ctx, call, result, c)
+			r.recordFinished(ctx, call, result, c)
 			return nil
 		},
 	}
@@ -197,7 +197,9 @@ func (r *Runner) finish(ctx context.Context, call *machine.Call, block []byte, r
 	if result == nil || !calling {
 		return nil
 	}
-	return r.save(context.WithoutCancel(ctx))
+	ctx, cancel := lasting(ctx)
+	defer cancel()
+	return r.save(ctx)
 }
 
 func (r *Runner) setResult(call *machine.Call, result *Result) {
@@ -218,14 +220,14 @@ func (r *Runner) prepareCall(ctx context.Context, call *machine.Call, public *Ca
 	case !found.calling && !r.goesEarly(call, tool):
 		return dispatch.Plan{}, false
 	case tool == nil:
-		r.log.notFound(ctx, call, found.available)
+		r.log.NotFound(ctx, call, found.available)
 		r.traceCall(ctx, "tool_not_found", call)
 		r.setResult(call, ErrorResult(history.NotFound(call.Use())))
 		return dispatch.Plan{}, false
 	}
 	input, read, err := fitted(tool, public.Input, r.Params.Validate)
 	if err != nil {
-		r.log.refused(ctx, call, err)
+		r.log.Refused(ctx, call, err)
 		r.traceCall(ctx, "invalid_input", call)
 		r.setResult(call, failedResult(nil, err))
 		return dispatch.Plan{}, false

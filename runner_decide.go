@@ -11,8 +11,8 @@ import (
 )
 
 // Pending returns the calls that wait for a decision, in the order of the model: an
-// approver has suspended them, or Decide has. They are the caller's to keep. Any
-// goroutine may call it.
+// approver has suspended them, or Decide has. The returned calls are copies, which
+// the caller may modify and retain. Any goroutine may call it.
 func (r *Runner) Pending() []*Call {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -56,7 +56,7 @@ func (r *Runner) decide(ctx context.Context, call *machine.Call, d Decision) err
 	if err != nil {
 		return decisionError(call.Use().ID, d, "%v", err)
 	}
-	r.log.decided(ctx, call, d)
+	r.log.Decided(ctx, call, d, d.reason)
 	return nil
 }
 

@@ -48,8 +48,8 @@ func (r *Runner) newTurn(ctx context.Context, s machine.Step) *Turn {
 	t.record = func(raw []byte) error { return r.record(ctx, t, raw) }
 	t.fail = func(err error) error {
 		r.requestFailed(t.request == nil || t.request.Departed())
-		err = replyError(ctx, err)
-		r.log.failure(ctx, t.iteration, err)
+		err = replyError(ctx, r.tooLarge(t.request, err))
+		r.log.Failure(ctx, t.iteration, err)
 		r.traceRequest(ctx, t, nil, err)
 		return err
 	}
@@ -88,6 +88,7 @@ func (r *Runner) requestFailed(departed bool) {
 
 // record takes the complete reply of a turn.
 func (r *Runner) record(ctx context.Context, t *Turn, raw []byte) error {
+	r.answered()
 	if t.kind == machine.Summarize {
 		t.summary = raw
 		return nil
@@ -96,13 +97,14 @@ func (r *Runner) record(ctx context.Context, t *Turn, raw []byte) error {
 	if err != nil {
 		return err
 	}
-	r.log.reply(ctx, t.iteration, reply, time.Since(t.began), t.request.Response()) //nolint:bodyclose // who has read the reply has closed it
+	r.log.Reply(ctx, t.iteration, reply, time.Since(t.began), t.request.Response()) //nolint:bodyclose // who has read the reply has closed it
 	r.traceRequest(ctx, t, reply, nil)
 	switch {
 	case t.kind == machine.Send:
+		r.log.NotRun(ctx, t.iteration, reply)
 		r.parse(history.RuleFor(anthropic.BetaStopReason(reply.StopReason)))
 	case !summary:
-		r.log.noSummary(ctx, machine.ErrNoSummary)
+		r.log.NoSummary(ctx, machine.ErrNoSummary)
 	default:
 		r.trace.Event(ctx, "compaction")
 	}
@@ -111,9 +113,19 @@ func (r *Runner) record(ctx context.Context, t *Turn, raw []byte) error {
 
 // prepare puts the next request together.
 func (r *Runner) prepare(ctx context.Context, s machine.Step, turn *Turn, streaming bool) (*request.Request, error) {
-	dropped := r.dropBreakpoints()
-	in := request.Input{Kind: requestKind(s.Kind), Definitions: r.tools, System: &r.system}
+	in := r.Params.input(s)
+	in.Definitions, in.System = r.tools, &r.system
+	head, err := in.Head()
+	if err != nil {
+		return nil, err
+	}
+	threads := s.Kind != machine.Summarize && r.hasThreads(ctx)
 	r.mu.Lock()
+	r.machine.SetOthers(head.Given())
+	if threads {
+		in.Thread = r.thread(head)
+	}
+	dropped := r.machine.BoundBreakpoints(in.Thread.Kept, maxBreakpoints-head.Breakpoints(&in.Params))
 	in.Messages, in.Container = r.machine.Messages(), r.machine.Container(time.Now())
 	if forced := r.machine.Forced(); forced != nil {
 		in.DropToolChoice = forced == r.Params.forced() && !r.Params.KeepToolChoice
@@ -127,46 +139,32 @@ func (r *Runner) prepare(ctx context.Context, s machine.Step, turn *Turn, stream
 	if s.Kind == machine.Send {
 		turn.iteration++
 	}
-	req, err := r.Params.request(in, s)
+	req, err := request.New(in, head)
 	if err != nil {
 		return nil, err
 	}
-	r.mu.Lock()
-	r.machine.SetOthers(req.Given())
-	r.mu.Unlock()
-	turn.request, turn.forced = req, r.Params.forced()
+	turn.request, turn.forced, req.MaxResponse = req, r.Params.forced(), r.Params.Limits.replyBytes()
 	if dropped > 0 {
-		r.log.dropped(ctx, dropped)
+		r.log.Dropped(ctx, dropped)
 	}
-	req.OnRetry = func(before *http.Response) {
-		r.log.attempt(ctx, turn.iteration, req.Attempts(), before)
-		r.traceRetry(ctx, turn.iteration, req.Attempts(), before)
-	}
-	r.log.hide(ctx, req)
-	fresh := in.Messages[min(r.logged, len(in.Messages)):]
-	traced := r.traceResponses(ctx, req)
-	req.OnBegin = func(sent *http.Request) {
-		r.log.request(ctx, turn.iteration, req, streaming, fresh)
-		traced(sent, turn.iteration, s.Kind)
-	}
+	r.watch(ctx, req, turn, s.Kind, streaming, in.Messages[min(r.logged, len(in.Messages)):])
 	r.logged = sent
 	return req, nil
 }
 
-// dropBreakpoints takes the oldest cache_control out of the history that are too many
-// beside those of the parameters, and returns how many.
-func (r *Runner) dropBreakpoints() int {
-	_ = r.system.Set(r.Params.System) // prepare has the error
-	r.mu.Lock()
-	breakpoints := r.machine.Breakpoints()
-	r.mu.Unlock()
-	if breakpoints == 0 {
-		return 0
+// watch has a request record what becomes of it.
+func (r *Runner) watch(ctx context.Context, req *request.Request, turn *Turn, kind machine.StepKind, streaming bool, fresh []history.Message) {
+	req.OnRetry = func(before *http.Response) {
+		r.log.Attempt(ctx, turn.iteration, req.Attempts(), before)
+		r.traceRetry(ctx, turn.iteration, req.Attempts(), before)
 	}
-	fixed := request.Breakpoints(&r.Params.BetaMessageNewParams, &r.system, r.tools)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.machine.DropBreakpoints(fixed + breakpoints - maxBreakpoints)
+	r.log.Hide(ctx, req)
+	req.OnRejected = func(response *http.Response) { r.log.Rejected(ctx, turn.iteration, req.Attempts(), response) }
+	traced := r.traceResponses(ctx, req)
+	req.OnBegin = func(sent *http.Request) {
+		r.log.Request(ctx, turn.iteration, req, streaming, fresh)
+		traced(sent, turn.iteration, kind)
+	}
 }
 
 // maxBreakpoints is how many cache_control the API takes in a request.
@@ -174,10 +172,20 @@ const maxBreakpoints = 4
 
 // request sends the history, and reads the reply, or the beginning of a stream.
 func (r *Runner) request(ctx context.Context, turn *Turn, s machine.Step, streaming bool) error {
-	req, err := r.prepare(ctx, s, turn, streaming)
-	if err != nil {
-		return err
+	for {
+		req, err := r.prepare(ctx, s, turn, streaming)
+		if err != nil {
+			return err
+		}
+		err = r.exchange(ctx, req, turn, streaming)
+		if err == nil || !r.recovers(ctx, turn, err) {
+			return err
+		}
 	}
+}
+
+// exchange sends a request, and reads the reply, or the beginning of a stream.
+func (r *Runner) exchange(ctx context.Context, req *request.Request, turn *Turn, streaming bool) error {
 	if streaming {
 		return r.requestStream(ctx, req, turn)
 	}
@@ -191,6 +199,14 @@ func (r *Runner) request(ctx context.Context, turn *Turn, s machine.Step, stream
 		}
 	}
 	return err
+}
+
+// tooLarge returns the error of a response that was cut off for its size, or err.
+func (r *Runner) tooLarge(req *request.Request, err error) error {
+	if req == nil || !req.TooLarge() {
+		return err
+	}
+	return &ReplyError{Reason: fmt.Sprintf("it has more than %d bytes; if it is to be that long, raise Limits.ReplyBytes", req.MaxResponse)}
 }
 
 // isTooLong reports whether the SDK refuses to send a request without streaming, as
@@ -234,11 +250,11 @@ func (r *Runner) takeSummary(ctx context.Context, turn *Turn) error {
 	r.mu.Unlock()
 	if reply != nil {
 		r.traceRequest(ctx, turn, reply, nil)
-		r.log.reply(ctx, turn.iteration, reply, time.Since(turn.began), turn.request.Response()) //nolint:bodyclose // who has read the reply has closed it
+		r.log.Reply(ctx, turn.iteration, reply, time.Since(turn.began), turn.request.Response()) //nolint:bodyclose // who has read the reply has closed it
 	}
 	switch {
 	case errors.Is(err, machine.ErrNoSummary):
-		r.log.noSummary(ctx, err)
+		r.log.NoSummary(ctx, err)
 		return nil
 	case err == nil:
 		r.logged = 0
@@ -266,7 +282,7 @@ func (r *Runner) requestPlain(ctx context.Context, req *request.Request) ([]byte
 	if _, err := r.service(req).New(ctx, req.Params, options...); err != nil {
 		return nil, req.Describe(err)
 	}
-	return raw, nil
+	return raw, r.tooLarge(req, nil)
 }
 
 // requestStream sends the request and reads the stream up to its first event.

@@ -68,12 +68,13 @@ func (r *Runner) resolved(call *machine.Call, block []byte) []byte {
 	return block
 }
 
-// SetMessages takes over: messages become the history, exactly, and the next request sends
-// them. In a loop body it discards the turn, whose tools do not run, and follow-ups that
-// wait. The turn counts for Params.MaxIterations. If messages end in calls, the runner
-// answers those first; a call that has run keeps its result. Messages that came from
-// Messages and were not changed keep their bytes. If the history had added or removed
-// tools and messages leave that out, the model is told again.
+// SetMessages takes over: messages become the history, exactly, and the next
+// request sends them. In a loop body it discards the turn, whose tools do not run,
+// and follow-ups that wait. The turn counts for Params.MaxIterations. If messages
+// end in calls, the runner answers those first; a call that has run keeps its
+// result. Messages that came from Messages and were not changed go out with the
+// bytes that they had. If the history had added or removed tools and messages leave
+// that out, the model is told again.
 //
 // SetMessages returns a *[HistoryError] for messages that the API would refuse, and an
 // error if there are none or while the history is being compacted. Nothing has then
@@ -117,13 +118,13 @@ func (r *Runner) known(turn *Turn) map[string][]byte {
 	return history.Known(before, view())
 }
 
-// CompactBeforeNextTurn has the API compact the history before the next turn:
-// once the open turn has its results, in a request of its own, before which a
-// paused turn is resumed. Its reply is handed to the loop body like any other,
-// does not count for Params.MaxIterations, and takes the place of the history
-// unless it has no summary. Before the first request it is the first one; after
-// the last turn, the run ends with it; a run that has reached Params.MaxIterations
-// drops it. If the request fails, it is not tried again.
+// CompactBeforeNextTurn has the API compact the history before the next turn: once
+// the open turn has its results, in a request of its own, before which a paused
+// turn is resumed. The loop body receives its reply like any other; the reply does
+// not count for Params.MaxIterations, and takes the place of the history unless it
+// has no summary. Before the first request it is the first one; after the last
+// turn, the run ends with it; a run that has reached Params.MaxIterations drops it.
+// If the request fails, it is not tried again.
 //
 // The zero config asks for a summary. The last call before the request counts;
 // one while the reply is being handled does nothing. Handlers may call it, and
@@ -189,9 +190,9 @@ func (r *Runner) Usage() Usage {
 
 // AddTools gives the model more tools. Each runs at once, in place of an earlier
 // tool of its name, even for a call of the turn that is open. The model is told
-// with the next request, by a message: Params.Tools and what was sent as tools
-// stay as they are, and with them the cached prefix of the prompt. A request that
-// has a paused turn go on cannot hold that message; the one after it does. The API
+// with the next request, by a message: Params.Tools and what was sent as tools stay
+// as they are, and with them the cached prefix of the prompt. A request that
+// continues a paused turn cannot hold that message; the one after it does. The API
 // asks for the beta [anthropic.AnthropicBetaInlineTools2026_09_15].
 //
 // It returns an error for a tool that is nil or has no legal name; none of the
@@ -207,9 +208,9 @@ func (r *Runner) AddTools(tools ...anthropic.BetaTool) error {
 	return nil
 }
 
-// AddToolParams is AddTools for definitions that the runner has nothing to run
-// for, such as those of server tools. They are sent as given. A tool of the
-// runner that has the name of one stops running.
+// AddToolParams is AddTools for definitions without a handler, such as those of
+// server tools. They are sent as given. A tool of the runner that has the name of
+// one stops running.
 func (r *Runner) AddToolParams(tools ...anthropic.BetaToolUnionParam) error {
 	definitions := make([][]byte, len(tools))
 	for i, tool := range tools {

@@ -9,6 +9,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
 	"github.com/toolrunner/toolrunner/internal/machine"
+	"github.com/toolrunner/toolrunner/internal/request"
 )
 
 // Snapshot returns the state of the run: its messages, the calls of the open turn
@@ -35,12 +36,12 @@ func (r *Runner) Snapshot() ([]byte, error) {
 }
 
 // Resume returns a runner for a run that [Runner.Snapshot] has saved, or that a
-// [Checkpoint] has kept: all its deltas in order, from any that is Full. It sends
+// [Checkpoint] has saved: all its deltas in order, from any that is Full. It sends
 // nothing. The run goes on from where it was with the next loop: calls that have
 // their result are not run again, calls that wait for a decision still do, and the
 // others are run. A call that was interrupted runs again if its tool is ReadOnly or
-// Idempotent, and still is; otherwise the model reads that whether it took effect is
-// unknown. A final reply is parsed into the struct of OutputConfig.Format again.
+// Idempotent, and still is; otherwise the model reads that whether it took effect
+// is unknown. A final reply is parsed into the struct of OutputConfig.Format again.
 //
 // Params and tools are those of this process and need not be the same:
 // params.Messages must be empty, tools may be new, changed or gone, and definitions keep
@@ -74,8 +75,11 @@ func Resume(messages *anthropic.BetaMessageService, tools []anthropic.BetaTool, 
 	if err != nil {
 		return nil, publicError(err)
 	}
+	if err := restored.CheckReferences(func(name string) bool { return request.Names(r.given, name) }); err != nil {
+		return nil, publicError(err)
+	}
 	r.machine, r.resumed = restored, record.Sequence
-	r.log = r.log.of(restored.ID())
+	r.log = r.log.Of(restored.ID())
 	r.tools = definitionsOf(restored.FirstTools())
 	if reply, rule := restored.LastReply(); reply != nil {
 		r.last = &lastReply{raw: reply, message: &anthropic.BetaMessage{}}
@@ -86,7 +90,7 @@ func Resume(messages *anthropic.BetaMessageService, tools []anthropic.BetaTool, 
 		r.outcome, r.err = OutcomeSuspended, &SuspendedError{r.publicAll(suspended)}
 	}
 	if len(changed) > 0 {
-		r.log.toolsChanged(context.Background(), changed)
+		r.log.ToolsChanged(context.Background(), changed)
 	}
 	return r, nil
 }
@@ -97,7 +101,7 @@ func (r *Runner) save(ctx context.Context) error {
 		return nil
 	}
 	r.mu.Lock()
-	if r.saved != nil && r.saved.Sequence() == r.machine.Sequence() {
+	if !r.machine.Changed(r.saved) {
 		r.mu.Unlock()
 		return nil
 	}
@@ -129,9 +133,24 @@ func (r *Runner) keep(ctx context.Context, delta Delta) (err error) {
 	return err
 }
 
+// saveTime is how long a checkpoint may take once the run's context has ended, or the run.
+const saveTime = 30 * time.Second
+
+var errSaveTime = fmt.Errorf("toolrunner: the checkpoint took longer than %v after the end of the run", saveTime)
+
+// lasting returns a context that goes on for some time after ctx has ended, so that what
+// was done is kept.
+func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
+	lasts, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(saveTime, func() { cancel(errSaveTime) }) })
+	return lasts, func() { stop(); cancel(nil) }
+}
+
 // saveEnd is save at an end that has an error of its own, or none to return.
 func (r *Runner) saveEnd(ctx context.Context) {
-	if err := r.save(context.WithoutCancel(ctx)); err != nil {
-		r.log.notSaved(ctx, err)
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), saveTime, errSaveTime)
+	defer cancel()
+	if err := r.save(ctx); err != nil {
+		r.log.NotSaved(ctx, err)
 	}
 }

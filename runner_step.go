@@ -41,7 +41,7 @@ func (r *Runner) advance(ctx context.Context, streaming bool, level int) (*Turn,
 		if failed := (*checkpointError)(nil); !errors.As(err, &failed) {
 			r.saveEnd(ctx)
 		}
-		r.log.end(ctx, ended.outcome, r.IterationCount(), r.Usage())
+		r.log.Ended(ctx, ended.outcome, r.IterationCount(), machine.Usage(r.Usage()))
 		r.endTrace(ctx, ended, err)
 	}
 	return turn, err
@@ -76,7 +76,7 @@ func (r *Runner) steps(ctx context.Context, streaming bool) (turn *Turn, ended e
 	for {
 		s := r.nextStep()
 		if s.Skipped {
-			r.log.skipped(ctx)
+			r.log.Skipped(ctx)
 		}
 		if err := r.save(ctx); err != nil {
 			return nil, failed, err
@@ -100,7 +100,7 @@ func (r *Runner) steps(ctx context.Context, streaming bool) (turn *Turn, ended e
 // nextStep returns the next step that is more than a change of the state.
 func (r *Runner) nextStep() machine.Step {
 	limits := machine.StepLimits{
-		MaxIterations: r.Params.MaxIterations, Limits: machine.Limits(r.Params.Limits), AutoCompact: r.Params.AutoCompact.inside(),
+		MaxIterations: r.Params.MaxIterations, Limits: r.Params.Limits.inside(), AutoCompact: r.Params.AutoCompact.inside(),
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -25,15 +25,15 @@ import (
 // in is an error, so nothing runs that nobody has seen.
 //
 // All of the input is shown, so that the model cannot disguise it: broken into rows
-// at the width of the terminal, with characters that cannot be seen or that look like
-// others as escapes, and with members marked that the tool's schema does not name.
-// Input with more rows than the terminal is shown in pages, and can be allowed after
-// the last one only. Where in is a terminal, what was typed before the prompt is
-// dropped.
+// at the width of the terminal, with characters that cannot be seen or that look
+// like others as escapes, and with members marked that the tool's schema does not
+// name. Input with more rows than the terminal is shown in pages, and can be
+// allowed after the last one only. Where in is a terminal, what was typed before
+// the prompt is discarded.
 //
-// One approver may serve several runners, which take turns. A read that is under way
-// when the context ends is left behind, as reads cannot be interrupted; what it
-// brings before the next question is dropped.
+// One approver may serve several runners, which take turns. A read that is under
+// way when the context ends is abandoned, as reads cannot be interrupted; what it
+// returns before the next question is discarded.
 func AskTerminal(in io.Reader, out io.Writer) Approver {
 	typed := &typedLines{Lines: dispatch.NewLines(in), terminal: terminalOf(in)}
 	t := &terminal{turn: make(chan struct{}, 1), asker: question.Asker{Out: out, Typed: typed}}

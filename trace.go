@@ -69,7 +69,7 @@ func (r *Runner) endTrace(ctx context.Context, ended end, err error) {
 	r.abandon.Stop()
 	r.trace.End(ctx, run)
 	if r.trace.Blocked() {
-		r.log.traceBlocked(ctx)
+		r.log.TraceBlocked(ctx)
 	}
 	r.trace = nil
 }
@@ -98,7 +98,7 @@ func (r *Runner) traceRequest(ctx context.Context, t *Turn, reply *history.Reply
 	if reply != nil {
 		usage := machine.UsageOf(reply.Usage)
 		ended.InputTokens, ended.OutputTokens = usage.AllInput(), usage.OutputTokens
-		ended.ResponseModel = textMember(reply.Raw, "model")
+		ended.ResponseModel = wire.StringMember(reply.Raw, "model")
 	}
 	r.trace.RequestEnded(ctx, ended)
 }
@@ -112,15 +112,9 @@ func startCallTrace(ctx context.Context, run *telemetry.Run, call *machine.Call,
 	use := call.Use()
 	start := telemetry.CallStart{ID: use.ID, Name: use.Name, Toolset: use.Toolset, Iteration: call.Iteration(), Eager: eager, Input: input}
 	if run.IsTraced() {
-		start.Description = textMember(tool.definition, "description")
+		start.Description = wire.StringMember(tool.definition, "description")
 	}
 	return run.StartCall(ctx, start)
-}
-
-// textMember returns the text of a member of an object, or nothing.
-func textMember(object []byte, name string) string {
-	text, _ := wire.Unquote(member(object, name)) // nothing for what is no text
-	return text
 }
 
 // member returns a member of an object, or nil.

@@ -48,6 +48,7 @@ type Turn struct {
 	first     *stream.Event          // read before the body began
 	err       error                  // what reading the reply failed with
 	reading   bool                   // a loop over Events has control
+	seen      bool                   // a loop over Events has the blocks of a reply that was not streamed
 	over      bool
 	noBody    bool // no loop body sees the turn
 }
@@ -66,9 +67,10 @@ func (t *Turn) Text() string {
 	return Text(t.BetaMessage)
 }
 
-// Calls returns the calls of client tools that the runner answers, in the order
-// of the model. There are none unless the reply stopped for them: those of a
-// reply that was cut off or refused are never run. They are the caller's to keep.
+// Calls returns the calls of client tools that the runner answers, in the order of
+// the model. There are none unless the reply stopped for them: those of a reply
+// that was cut off or refused are never run. The returned calls are copies, which
+// the caller may modify and retain.
 func (t *Turn) Calls() []*Call {
 	t.read()
 	if t.calls == nil && len(t.open) > 0 {
@@ -95,13 +97,16 @@ func (t *Turn) ToParam() anthropic.BetaMessageParam {
 	return anthropic.BetaMessageParam{OfAssistant: p}
 }
 
-// Events returns the events of the reply's stream as they arrive. It is single
-// use: what one loop has read, no other sees. Breaking off keeps the run: the
-// rest of the reply is read before tools run. If the stream fails, the last pair
-// has the error, and the run ends with the same one unless the body takes over.
+// Events returns the events of the reply's stream as they arrive. It is single use:
+// what one loop has read, no other sees. Breaking off does not end the run: the
+// runner reads the rest of the reply before tools run. If the stream fails, the
+// last pair has the error, and the run ends with the same one unless the body takes
+// over.
 //
-// There are no events for a reply that came at once, as under [Runner.All].
-// After the loop body, the only pair holds [ErrTurnOver].
+// There are no events for a reply that was not asked for as a stream, as under
+// [Runner.All]. If the server does not stream a reply that was, each of its blocks is a
+// content_block_start that holds all of it. After the loop body, the only pair holds
+// [ErrTurnOver].
 func (t *Turn) Events() iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if t.over {
@@ -110,6 +115,11 @@ func (t *Turn) Events() iter.Seq2[Event, error] {
 		}
 		defer func(before bool) { t.reading = before }(t.reading)
 		t.reading = true
+		for i, block := range t.unstreamed() {
+			if !yield(wholeEvent(i, block), nil) {
+				return
+			}
+		}
 		for {
 			_, err := t.next()
 			if errors.Is(err, io.EOF) {
@@ -126,6 +136,17 @@ func (t *Turn) Events() iter.Seq2[Event, error] {
 	}
 }
 
+// unstreamed returns the blocks of a reply that the server did not stream though it was
+// asked to, the first time.
+func (t *Turn) unstreamed() []history.Block {
+	if t.stream == nil || t.reply == nil || t.seen || !t.stream.IsWhole() {
+		return nil
+	}
+	t.seen = true
+	blocks, _ := t.reply.Message.Blocks() // they were read before
+	return blocks
+}
+
 // next returns the next event. The one error after which the reply is there is
 // io.EOF.
 func (t *Turn) next() (*stream.Event, error) {
@@ -140,6 +161,9 @@ func (t *Turn) next() (*stream.Event, error) {
 		t.runner.eager.handled(t.stream)
 	}
 	e, err := t.stream.Next()
+	if err == nil && e.Type == stream.MessageStart {
+		t.runner.answered()
+	}
 	if err == nil || t.reply != nil {
 		return e, err
 	}
@@ -182,10 +206,11 @@ func (t *Turn) finish() error {
 // in the same body returns the same slice. It is empty for a reply without calls, and
 // after a takeover. Err of a failed result is the private cause, or what its text says.
 //
-// If ctx ends, Results keeps what has finished, and the error says why ctx ended. If
-// calls wait for a decision, the others have run and the error is a *[SuspendedError];
-// after [Runner.Decide], call Results again to run the rest. It returns [ErrTurnOver]
-// after the loop body, and an error if Params make no sense.
+// If ctx ends, the runner retains the results of the calls that have finished, and
+// the error says why ctx ended. If calls wait for a decision, the others have run
+// and the error is a *[SuspendedError]; after [Runner.Decide], call Results again
+// to run the rest. It returns [ErrTurnOver] after the loop body, and an error if
+// Params make no sense.
 func (t *Turn) Results(ctx context.Context) ([]*Result, error) {
 	if t.over {
 		return nil, ErrTurnOver

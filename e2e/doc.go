@@ -1,2 +1,2 @@
-// Package e2e runs the loop against servers that others wrote; see run in this folder and docs/e2e.md.
+// Package e2e runs the loop against servers that others wrote; see run and README.md in this folder.
 package e2e

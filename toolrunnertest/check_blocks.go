@@ -53,7 +53,7 @@ func (c *checker) checkBlock(role string, b block) {
 		wants = "user"
 		c.checkImage(b)
 	case b.kind == "document":
-		c.checkSource(b)
+		c.checkDocument(b)
 	case b.kind == "thinking" || b.kind == "redacted_thinking":
 		wants = "assistant"
 		c.checkThinking(b)
@@ -77,23 +77,29 @@ func (c *checker) checkText(path string, block object) {
 	}
 }
 
-// checkSource returns the source of an image or a document.
-func (c *checker) checkSource(b block) object {
+// checkSource checks the source of an image or a document, which has one of these types with this member, and returns it.
+func (c *checker) checkSource(b block, types map[string]string) object {
 	source := asObject(b.fields["source"])
-	if asString(source["type"]) == "" {
+	kind := asString(source["type"])
+	member, known := types[kind]
+	switch {
+	case kind == "":
 		c.breach(RuleBlockShape, b.path+".source", "Field required")
+	case !known:
+		c.breach(RuleBlockShape, b.path+".source", "Input tag '%s' found using 'type' does not match any of the expected tags", kind)
+	case absent(source[member]) || kind != "content" && !isString(source[member]):
+		c.breach(RuleBlockShape, fmt.Sprintf("%s.source.%s.%s", b.path, kind, member), "Field required")
 	}
 	return source
 }
 
+func (c *checker) checkDocument(b block) {
+	c.checkSource(b, map[string]string{"base64": "data", "text": "data", "content": "content", "url": "url", "file": "file_id"})
+}
+
 func (c *checker) checkImage(b block) {
-	source := c.checkSource(b)
-	wants := map[string]string{"base64": "data", "url": "url", "file": "file_id"}
-	kind := asString(source["type"])
-	if field := wants[kind]; field != "" && !isString(source[field]) {
-		c.breach(RuleBlockShape, fmt.Sprintf("%s.source.%s.%s", b.path, kind, field), "Field required")
-	}
-	if kind != "base64" {
+	source := c.checkSource(b, map[string]string{"base64": "data", "url": "url", "file": "file_id"})
+	if asString(source["type"]) != "base64" {
 		return
 	}
 	switch media := asString(source["media_type"]); media {
@@ -138,7 +144,7 @@ func (c *checker) checkInner(b block) {
 	case b.kind == "image":
 		c.checkImage(b)
 	case b.kind == "document":
-		c.checkSource(b)
+		c.checkDocument(b)
 	case b.kind == "tool_result" || b.isCall() || b.isServerResult() || b.kind == "thinking" || b.kind == "redacted_thinking":
 		c.breach(RuleBlockRole, b.path, "`%s` blocks are not permitted in a `tool_result`", b.kind)
 	}

@@ -15,7 +15,7 @@ func parameters() map[string]func(json.RawMessage) string {
 		"billing_policy":        anyValue,
 		"cache_control":         objectValue,
 		"compaction":            objectValue,
-		"container":             anyValue,
+		"container":             containerValue,
 		"context_management":    objectValue,
 		"diagnostics":           objectValue,
 		"fallback_credit_token": stringValue,
@@ -30,7 +30,7 @@ func parameters() map[string]func(json.RawMessage) string {
 		"output_format":         objectValue,
 		"service_tier":          stringValue,
 		"speed":                 stringValue,
-		"stop_sequences":        listValue,
+		"stop_sequences":        stringsValue,
 		"stream":                boolValue,
 		"system":                systemValue,
 		"temperature":           numberValue,
@@ -58,6 +58,16 @@ func numberValue(raw json.RawMessage) string {
 func systemValue(raw json.RawMessage) string {
 	return typeFault(isString(raw) || isList(raw), "string or a list of text blocks")
 }
+
+func containerValue(raw json.RawMessage) string {
+	return typeFault(isString(raw) || isObject(raw), "string or dictionary")
+}
+
+func stringsValue(raw json.RawMessage) string {
+	return typeFault(isList(raw) && !slices.ContainsFunc(asList(raw), isNoString), "list of strings")
+}
+
+func isNoString(raw json.RawMessage) bool { return !isString(raw) }
 
 func typeFault(right bool, name string) string {
 	if right {
@@ -109,6 +119,13 @@ const minThinkingBudget = 1024
 func (c *checker) checkThinkingParameter(request object) {
 	thinking := asObject(request["thinking"])
 	kind := asString(thinking["type"])
+	switch kind {
+	case "adaptive", "between_tools", "disabled", "enabled":
+	default:
+		if thinking != nil {
+			c.breach(RuleParameterType, "thinking.type", "Input should be 'adaptive', 'between_tools', 'disabled' or 'enabled', got %q", kind)
+		}
+	}
 	if kind == "enabled" {
 		budget, err := strconv.ParseInt(string(thinking["budget_tokens"]), 10, 64)
 		limit, limitErr := strconv.ParseInt(string(request["max_tokens"]), 10, 64)
@@ -134,8 +151,13 @@ const thinkingBudgetPath = "max_tokens"
 // see checkHeader.
 func (c *checker) checkMCPServers(request object) {
 	servers := map[string]bool{}
-	for _, raw := range asList(request["mcp_servers"]) {
-		servers[asString(asObject(raw)["name"])] = true
+	for i, raw := range asList(request["mcp_servers"]) {
+		name := asString(asObject(raw)["name"])
+		if name == "" {
+			c.breach(RuleMCPServer, fmt.Sprintf("mcp_servers.%d.name", i), "Field required")
+			continue
+		}
+		servers[name] = true
 	}
 	for i, raw := range asList(request["tools"]) {
 		tool := asObject(raw)

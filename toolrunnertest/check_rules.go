@@ -115,8 +115,9 @@ const (
 	RuleToolName Rule = "tool-name"
 	// RuleToolDuplicate: no two tools have the same name. "Tool names must be unique."
 	RuleToolDuplicate Rule = "tool-duplicate"
-	// RuleInputSchema: input_schema is an object of type object without oneOf, anyOf, allOf and $ref at the top.
-	// "input_schema does not support oneOf, allOf, or anyOf at the top level".
+	// RuleInputSchema: input_schema is an object of type object without oneOf, anyOf, allOf and $ref at the top, and its
+	// properties are an object and required a list of distinct names. "input_schema does not support oneOf, allOf, or anyOf
+	// at the top level". "JSON schema is invalid. It must match JSON Schema draft 2020-12".
 	RuleInputSchema Rule = "input-schema"
 	// RulePropertyName: the properties at the top of an input_schema have names of 1 to 64 letters, digits, _, . and -; what
 	// is nested is not looked at. "Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'".
@@ -128,7 +129,7 @@ const (
 	RuleStrictCount Rule = "strict-count"
 	// RuleToolChoice: tool_choice fits the tools. "Tool 'x' not found in provided tools".
 	RuleToolChoice Rule = "tool-choice"
-	// RuleMCPServer: each MCP toolset names a server of the request, and each server is named by one. "MCP server 'x' is
+	// RuleMCPServer: each MCP server has a name, each MCP toolset names a server of the request, and each server is named by one. "MCP server 'x' is
 	// defined but not referenced by any `mcp_toolset` in `tools`."
 	RuleMCPServer Rule = "mcp-server"
 	// RuleCompaction: a request to compact has none of the parameters that shape a reply.
@@ -167,6 +168,8 @@ const (
 	RuleToolsChanged Rule = "tools-changed"
 	// RuleSystemChanged: the system prompt is the same, byte for byte.
 	RuleSystemChanged Rule = "system-changed"
+	// RuleThreadParameters: a request that continues a thread leaves out system and tools, which the API has.
+	RuleThreadParameters Rule = "thread-parameters"
 )
 
 // requestRules are the rules of CheckRequest.
@@ -190,7 +193,7 @@ func serverRules() []Rule { return append(requestRules(), RuleKey, RuleVersion, 
 func runRules() []Rule {
 	return []Rule{
 		RuleHistoryChanged, RuleReplyMissing, RuleReplyChanged, RuleReplyBytes, RuleCacheControlLost, RuleContainerMissing,
-		RuleContainerChanged, RuleToolsChanged, RuleSystemChanged,
+		RuleContainerChanged, RuleToolsChanged, RuleSystemChanged, RuleThreadParameters,
 	}
 }
 

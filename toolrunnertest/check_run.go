@@ -42,11 +42,11 @@ func Ignore(rules ...Rule) RunOption {
 }
 
 // CheckRun reports whether requests carry their conversations faithfully: the rules are those of [RuleHistoryChanged] to
-// [RuleSystemChanged]. The API does not enforce this, but prompt caches, signatures and containers depend on it. The error
+// [RuleThreadParameters]. The API does not enforce this, but prompt caches, signatures and containers depend on it. The error
 // is a [*BreachError] that holds every breach; their paths begin with the request's number, counted from 0.
 //
-// The requests may be those of several agents: each is compared with the one before it whose history it continues, and one
-// that begins a conversation with none; see [OneRun].
+// The requests may be those of several agents: each is compared with the one before it whose thread or history it continues,
+// and one that begins a conversation with none; see [OneRun].
 //
 // A request to compact is a turn like any other, but if its reply has a summary, that reply is the history from then on,
 // and otherwise it is not part of it.
@@ -99,6 +99,7 @@ func allows(options [][]Condition, q *Request) bool {
 
 // check compares a request with the one before it in its conversation. What it finds says which option allows it.
 func (c *runChecker) check(number int, q *Request) {
+	c.checkThread(fmt.Sprintf("requests.%d", number), q)
 	r := c.runOf(q)
 	if r == nil {
 		r = &run{}
@@ -139,6 +140,9 @@ func (c *runChecker) runOf(q *Request) *run {
 	if len(c.runs) == 0 {
 		return nil
 	}
+	if r := c.threadOf(q); r != nil {
+		return r
+	}
 	recent := c.runs[len(c.runs)-1]
 	var best *run
 	var fit continuation
@@ -174,6 +178,32 @@ func (c *runChecker) runOf(q *Request) *run {
 		}
 	}
 	return nil // a conversation that was given
+}
+
+// threadOf returns the conversation whose last reply a request names as the one that it continues, nil if it names none.
+func (c *runChecker) threadOf(q *Request) *run {
+	if q.joined == nil {
+		return nil
+	}
+	id := asString(asObject(q.Field("thread"))["previous_message_id"])
+	for _, r := range slices.Backward(c.runs) {
+		if last := r.last(); asString(asObject(last.Reply)["id"]) == id && continues(last, q).whole {
+			return r
+		}
+	}
+	return nil
+}
+
+// checkThread checks what a request that continues a thread sends.
+func (c *runChecker) checkThread(path string, q *Request) {
+	if q.joined == nil {
+		return
+	}
+	for _, name := range []string{"system", "tools"} {
+		if !absent(q.Field(name)) {
+			c.breach(RuleThreadParameters, path+"."+name, "is sent again, though the thread has it (Ignore(%q) allows it)", string(RuleThreadParameters))
+		}
+	}
 }
 
 // goesOn reports whether a later request continues the reply to q, other than through the request that repeats q.

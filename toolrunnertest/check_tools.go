@@ -127,11 +127,27 @@ func (c *checker) checkInputSchema(path string, raw json.RawMessage) {
 	} else if asString(schema["type"]) != "object" {
 		c.breach(RuleInputSchema, path+".type", "Input should be 'object'")
 	}
+	if raw := schema["properties"]; !absent(raw) && !isObject(raw) {
+		c.breach(RuleInputSchema, path+".properties", "Input should be an object")
+	}
+	if raw := schema["required"]; !absent(raw) && !distinctStrings(raw) {
+		c.breach(RuleInputSchema, path+".required", "JSON schema is invalid. It must match JSON Schema draft 2020-12: a list of distinct strings")
+	}
 	for _, name := range slices.Sorted(maps.Keys(asObject(schema["properties"]))) {
 		if len(name) > maxPropertyName || !legalName(name, "_.-") {
 			c.breach(RulePropertyName, path+".properties", "Property keys should match pattern '^[a-zA-Z0-9_.-]{1,%d}$', got %q", maxPropertyName, name)
 		}
 	}
+}
+
+// distinctStrings reports whether the value is a list of strings, none of which comes twice.
+func distinctStrings(raw json.RawMessage) bool {
+	seen := map[string]bool{}
+	return isList(raw) && !slices.ContainsFunc(asList(raw), func(item json.RawMessage) bool {
+		again := seen[asString(item)]
+		seen[asString(item)] = true
+		return again || !isString(item)
+	})
 }
 
 // circular reports whether a schema refers to a part of itself that it is inside of, or that comes back to itself.
@@ -163,7 +179,7 @@ func circular(schema json.RawMessage) bool {
 	return false
 }
 
-// collectRefs notes each reference under the root and under each definition that it stands in.
+// collectRefs notes each reference under the paths of all schemas that it stands in.
 func collectRefs(raw json.RawMessage, path string, within []string, refs map[string][]string) {
 	if isList(raw) {
 		for i, item := range asList(raw) {
@@ -172,14 +188,10 @@ func collectRefs(raw json.RawMessage, path string, within []string, refs map[str
 		return
 	}
 	schema := asObject(raw)
-	if path == "#" || strings.Contains(path, "defs/") || strings.Contains(path, "definitions/") {
-		within = append(slices.Clip(within), path)
-	}
+	within = append(slices.Clip(within), path)
 	if ref := asString(schema["$ref"]); ref != "" {
 		for _, at := range within {
-			if at != "#" || ref == "#" {
-				refs[at] = append(refs[at], ref)
-			}
+			refs[at] = append(refs[at], ref)
 		}
 	}
 	for key, value := range schema {

@@ -39,10 +39,12 @@ type exchange struct {
 	Broken   bool        `json:"broken,omitempty"` // the response did not arrive whole
 }
 
-// Record returns a handler that passes requests on to an endpoint, such as https://api.anthropic.com, and writes them and
-// their responses into a folder, which it empties of an earlier recording at the first response. [Replay] plays it. The
-// bodies are kept as they are, but for the tokens and queries of mcp_servers; of the headers, only those that tell nothing
-// about who sent them; of the query, only the parameter beta.
+// Record returns a handler that passes requests on to an endpoint, such as
+// https://api.anthropic.com, and writes them and their responses into a folder,
+// which it empties of an earlier recording at the first response. [Replay] plays
+// it. The bodies are written as they are, without the tokens and queries of
+// mcp_servers; of the headers, only those that tell nothing about who sent them; of
+// the query, only the parameter beta.
 func Record(dir, endpoint string) (http.Handler, error) {
 	return newRecorder(dir, endpoint)
 }

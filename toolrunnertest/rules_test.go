@@ -61,7 +61,7 @@ func TestEveryRuleIsDocumentedAndCanBeIgnored(t *testing.T) {
 	if allowed("no-such-rule", ofServer) || allowed("no-such-rule", ofRun) {
 		t.Error("a rule that does not exist can be ignored, want a panic")
 	}
-	if diff := cmp.Diff(all, namesIn(t, "../docs/testing-with-toolrunnertest.md", ruleRow)); diff != "" {
+	if diff := cmp.Diff(all, namesIn(t, "../docs/guide/testing.md", ruleRow)); diff != "" {
 		t.Errorf("rules in the documentation (-constants +page):\n%s", diff)
 	}
 }

@@ -44,8 +44,7 @@ type Server struct {
 	accepted  int     // requests that were not refused by a rule
 	problems  []error // what went wrong
 
-	threads        map[string]*thread // by the id of the reply
-	refusedThreads string             // the details of the answer to a thread, if it is refused
+	keeps threadMemory
 }
 
 // TB is what a server needs of a *testing.T.
@@ -192,8 +191,9 @@ func (s *Server) Listen() (string, error) {
 // closeGrace is how long Close waits for a [Func] that goes on.
 const closeGrace = 5 * time.Second
 
-// Close breaks off what is still being answered, closes all connections and waits for the server's goroutines. A [Func]
-// that has not returned 5 seconds later is a problem, and is left behind. Close may be called more than once.
+// Close breaks off what is still being answered, closes all connections and waits
+// for the server's goroutines. A [Func] that has not returned 5 seconds later is a
+// problem, and is abandoned. Close may be called more than once.
 func (s *Server) Close() {
 	_ = s.http.Close()
 	_ = s.memory.Close()

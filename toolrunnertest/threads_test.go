@@ -33,6 +33,9 @@ func proceed(id string, list ...string) string {
 // errorCode returns the code of an answer, "" if it is a message.
 func errorCode(t *testing.T, res *http.Response) string {
 	t.Helper()
+	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
+		return fmt.Sprint(res.StatusCode)
+	}
 	var body struct {
 		Error struct {
 			Details struct {
@@ -54,13 +57,14 @@ func TestThreadsAreContinuedOnceFromWhereTheyAre(t *testing.T) {
 		`"usage":{"input_tokens":1,"output_tokens":1,"iterations":[{"type":"fallback_message"}]}}`)
 	done := toolrunnertest.Text("done")
 	results := user(list(result("t1")))
-	tests := []struct {
+	type testCase struct {
 		name    string
 		replies []toolrunnertest.Reply
 		prepare func(*toolrunnertest.Server)
 		bodies  []string
 		want    []string
-	}{
+	}
+	tests := []testCase{
 		{"results alone", []toolrunnertest.Reply{call, done}, nil, []string{create(question), proceed("msg_1", results)}, []string{"200", "200"}},
 		{"nothing after a pause", []toolrunnertest.Reply{call.StopReason("pause_turn"), done}, nil, []string{create(question), proceed("msg_1")}, []string{"200", "200"}},
 		{"an unanswered call", []toolrunnertest.Reply{call}, nil, []string{create(question), proceed("msg_1", question)}, []string{"200", "400"}},
@@ -85,17 +89,41 @@ func TestThreadsAreContinuedOnceFromWhereTheyAre(t *testing.T) {
 		{"refused by the server", []toolrunnertest.Reply{done}, func(srv *toolrunnertest.Server) { srv.RefuseThreads("fallbacks", "thinking") }, []string{create(question), messages(question)}, []string{
 			"400 thread_unsupported_request fallbacks,thinking", "200",
 		}},
+		{"other tools and system", []toolrunnertest.Reply{call}, nil, []string{
+			create(question), `{"system":"s","tools":[{"name":"g","input_schema":{"type":"object"}}],` + proceed("msg_1", results)[1:],
+		}, []string{"200", "400 thread_fingerprint_mismatch"}},
+		{"the same system once more", []toolrunnertest.Reply{call, done}, nil, []string{
+			`{"system":"s",` + create(question)[1:], `{"system":"s",` + proceed("msg_1", results)[1:],
+		}, []string{"200", "200"}},
+		{"without a message", []toolrunnertest.Reply{call}, nil, []string{create(question), proceed("", results)}, []string{"200", "400"}},
+		{"from before the last reply", []toolrunnertest.Reply{call, call, done}, nil, []string{
+			create(question), proceed("msg_1", results), proceed("msg_1", user(`"changed"`)), proceed("msg_2", results),
+		}, []string{"200", "200", "400 thread_already_continued", "200"}},
+		{"begun anew after a refusal to continue", []toolrunnertest.Reply{call, done}, nil, []string{
+			create(question), `{"tools":[{"name":"f","input_schema":{"type":"object"}}],` + proceed("msg_1", results)[1:],
+			create(question, assistant(list(use("t1"))), results),
+		}, []string{"200", "400 thread_fingerprint_mismatch", "200"}},
+		{"always forgotten", []toolrunnertest.Reply{call}, func(srv *toolrunnertest.Server) { srv.ForgetAtRandom(1, 1) }, []string{create(question), proceed("msg_1", results)}, []string{
+			"200", "404 thread_not_found",
+		}},
+		{"never kept", []toolrunnertest.Reply{call}, func(srv *toolrunnertest.Server) { srv.ForgetAfter(-1) }, []string{create(question), proceed("msg_1", results)}, []string{
+			"200", "404 thread_not_found",
+		}},
+		{"refused without saying why", []toolrunnertest.Reply{done}, func(srv *toolrunnertest.Server) { srv.RefuseThreads() }, []string{proceed("msg_1", question), messages(question)}, []string{
+			"400 thread_unsupported_request", "200",
+		}},
+		{"broken off", []toolrunnertest.Reply{call.CutAt(20)}, nil, []string{create(question), proceed("msg_1", results)}, []string{"cut", "404 thread_not_found"}},
 		{"of another type", nil, nil, []string{strings.Replace(create(question), "create", "join", 1)}, []string{"400"}},
 	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
+	run := func(t *testing.T, tt testCase, stream bool) {
+		t.Run(fmt.Sprintf("%s, streamed %v", tt.name, stream), func(t *testing.T) {
 			srv := toolrunnertest.NewServer(nil, tt.replies...)
 			if tt.prepare != nil {
 				tt.prepare(srv)
 			}
 			var got []string
 			for _, body := range tt.bodies {
-				got = append(got, errorCode(t, threaded(srv, body)))
+				got = append(got, answerTo(t, srv, fmt.Sprintf(`{"stream":%v,%s`, stream, body[1:])))
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("answers (-want +got):\n%s", diff)
@@ -105,6 +133,21 @@ func TestThreadsAreContinuedOnceFromWhereTheyAre(t *testing.T) {
 			}
 		})
 	}
+	for _, tt := range tests {
+		run(t, tt, false)
+		run(t, tt, true)
+	}
+}
+
+// answerTo is errorCode of the answer to a request, or that the connection broke.
+func answerTo(t *testing.T, srv *toolrunnertest.Server, body string) (code string) {
+	t.Helper()
+	defer func() {
+		if recover() != nil {
+			code = "cut"
+		}
+	}()
+	return errorCode(t, threaded(srv, body))
 }
 
 // A server that forgets, or has never known, is not a fault of the program that asks.

@@ -144,8 +144,8 @@ func (t *typing) Next(ctx context.Context) (string, error) {
 		pending := make(chan typed, 1)
 		t.pending = pending
 		go func() {
-			line, err := t.in.ReadString('\n')
-			pending <- typed{strings.TrimRight(line, "\r\n"), err}
+			line, err := readLine(t.in)
+			pending <- typed{line, err}
 		}()
 	}
 	select {
@@ -154,6 +154,19 @@ func (t *typing) Next(ctx context.Context) (string, error) {
 		return next.line, next.err
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
+	}
+}
+
+// readLine reads up to the end of a line, which is a carriage return where something has
+// left the terminal in raw mode.
+func readLine(in io.ByteReader) (string, error) {
+	var line strings.Builder
+	for {
+		c, err := in.ReadByte()
+		if err != nil || c == '\n' || c == '\r' {
+			return line.String(), err
+		}
+		line.WriteByte(c)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,7 +18,8 @@ import (
 const mockAbout = `Serves the conversation in FILE as a Messages API, for programs in any language, and
 refuses what the real API would refuse, but for a missing key. It keeps message threads,
 with which the official runners send only what is new; -no-threads makes it refuse them,
-and they send everything. It prints the URL on stdout, which is for
+and they send everything. -forget and -thread-lifetime make it forget, as the API does,
+and they send everything once more. It prints the URL on stdout, which is for
 ANTHROPIC_BASE_URL, and a line for each request on stderr. It runs until it is
 interrupted; with -once, until every reply has been used or a request went wrong.
 The exit code is 1 if one did. The format is that of toolrunnertest.ParseScript.`
@@ -26,13 +28,18 @@ func runMock(ctx context.Context, term *terminal, args []string) error {
 	flags := flag.NewFlagSet("mock FILE", flag.ContinueOnError)
 	addr := flags.String("addr", "127.0.0.1:0", "address to listen at")
 	once := flags.Bool("once", false, "end when every reply has been used, or at the first request that goes wrong")
-	noThreads := flags.Bool("no-threads", false, "answer a request of a message thread with thread_unsupported_request")
+	var threads threadFlags
+	threads.register(flags)
 	files, err := parse(term, flags, mockAbout, args, 1)
 	if err != nil {
 		return err
 	}
 	if len(files) == 0 {
 		note(term.err, "toolrunner mock: name the file of the script\n")
+		return errUsage
+	}
+	if err := threads.check(); err != nil {
+		note(term.err, "toolrunner mock: %v\n", err)
 		return errUsage
 	}
 	replies, err := toolrunnertest.Script(files[0])
@@ -47,10 +54,46 @@ func runMock(ctx context.Context, term *terminal, args []string) error {
 	m.server = toolrunnertest.NewServer(m, replies...)
 	defer m.server.Close()
 	m.server.Ignore(toolrunnertest.RuleKey, toolrunnertest.RuleVersion)
-	if *noThreads {
-		m.server.RefuseThreads()
-	}
+	threads.apply(m.server)
 	return m.serve(ctx, listener, *once)
+}
+
+// threadFlags say how well the server keeps message threads.
+type threadFlags struct {
+	refuse      bool
+	unsupported string
+	forget      float64
+	seed        uint64
+	lifetime    time.Duration
+}
+
+func (f *threadFlags) register(flags *flag.FlagSet) {
+	flags.BoolVar(&f.refuse, "no-threads", false, "answer a request of a message thread with thread_unsupported_request")
+	flags.StringVar(&f.unsupported, "unsupported", "", "with -no-threads: comma-separated `features` that the answer names, such as context_management")
+	flags.Float64Var(&f.forget, "forget", 0, "`probability`, from 0 to 1, that a thread is gone when a request continues it")
+	flags.Uint64Var(&f.seed, "seed", 1, "with -forget: the same `number` forgets at the same requests")
+	flags.DurationVar(&f.lifetime, "thread-lifetime", 0, "how long a thread is kept after a reply; 0: until the end")
+}
+
+func (f *threadFlags) check() error {
+	switch {
+	case !(f.forget >= 0 && f.forget <= 1):
+		return fmt.Errorf("-forget is %v; it is a probability, from 0 to 1", f.forget)
+	case f.lifetime < 0:
+		return fmt.Errorf("-thread-lifetime is %v; it cannot be negative", f.lifetime)
+	case f.unsupported != "" && !f.refuse:
+		return errors.New("-unsupported needs -no-threads")
+	}
+	return nil
+}
+
+func (f *threadFlags) apply(server *toolrunnertest.Server) {
+	server.ForgetAfter(f.lifetime)
+	server.ForgetAtRandom(f.forget, f.seed)
+	if f.refuse {
+		features := strings.FieldsFunc(f.unsupported, func(r rune) bool { return r == ',' || r == ' ' })
+		server.RefuseThreads(features...)
+	}
 }
 
 // mock is a scripted server, and the test that it reports to.

@@ -3,6 +3,8 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -140,15 +142,21 @@ func TestMockKeepsThreadsUnlessToldNotTo(t *testing.T) {
 	tests := []struct {
 		name string
 		args []string
-		want []int
+		want []string
 	}{
-		{"kept", nil, []int{200, 200}},
-		{"refused", []string{"-no-threads"}, []int{400, 400}},
+		{"kept", nil, []string{"200", "200"}},
+		{"kept for long enough", []string{"-thread-lifetime", "1h", "-forget", "0"}, []string{"200", "200"}},
+		{"refused", []string{"-no-threads"}, []string{"400 thread_unsupported_request", "400 thread_unsupported_request"}},
+		{"refused for features", []string{"-no-threads", "-unsupported", "fallbacks, thinking"}, []string{
+			"400 thread_unsupported_request fallbacks,thinking", "400 thread_unsupported_request fallbacks,thinking",
+		}},
+		{"forgotten", []string{"-forget", "1", "-seed", "7"}, []string{"200", "404 thread_not_found"}},
+		{"expired", []string{"-thread-lifetime", "1ns"}, []string{"200", "404 thread_not_found"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			m := startMock(t, "< call t1 f\n\n> result t1 done\n< text Good.\n", tt.args...)
-			var got []int
+			var got []string
 			for _, thread := range []string{
 				`"thread":{"type":"create"},"messages":[{"role":"user","content":"q"}]`,
 				`"thread":{"type":"continue","previous_message_id":"msg_1"},"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"done"}]}]`,
@@ -162,12 +170,46 @@ func TestMockKeepsThreadsUnlessToldNotTo(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				res.Body.Close()
-				got = append(got, res.StatusCode)
+				got = append(got, threadAnswer(t, res))
 			}
 			if !slices.Equal(got, tt.want) {
-				t.Errorf("statuses %v, want %v", got, tt.want)
+				t.Errorf("answers %q, want %q", got, tt.want)
+			}
+			if strings.Contains(m.log(), "toolrunnertest:") {
+				t.Errorf("a refused thread is reported as a problem:\n%s", m.log())
 			}
 		})
+	}
+}
+
+// threadAnswer is the status, the error code and the unsupported features of an answer.
+func threadAnswer(t *testing.T, res *http.Response) string {
+	t.Helper()
+	defer res.Body.Close()
+	var body struct {
+		Error struct {
+			Details struct {
+				ErrorCode   string   `json:"error_code"`
+				Unsupported []string `json:"unsupported"`
+			} `json:"details"`
+		} `json:"error"`
+	}
+	if err := json.NewDecoder(res.Body).Decode(&body); err != nil {
+		t.Fatal(err)
+	}
+	details := body.Error.Details
+	return strings.TrimSpace(fmt.Sprint(res.StatusCode, " ", details.ErrorCode, " ", strings.Join(details.Unsupported, ",")))
+}
+
+func TestMockRefusesFlagsOfThreadsThatMakeNoSense(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.script")
+	if err := os.WriteFile(path, []byte(greetings), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"-forget", "1.5"}, {"-forget", "-1"}, {"-forget", "NaN"}, {"-thread-lifetime", "-1s"}, {"-unsupported", "thinking"}} {
+		var stderr strings.Builder
+		if code := run(t.Context(), append([]string{"mock", path}, args...), nil, io.Discard, &stderr, noEnv()); code != exitUsage || !strings.Contains(stderr.String(), args[0]) {
+			t.Errorf("%q: exit code %d with %q, want %d and the flag's name", args, code, stderr.String(), exitUsage)
+		}
 	}
 }

@@ -114,17 +114,20 @@ func (s *secrets) addURL(text string) {
 		return
 	}
 	s.Add(address.RawQuery)
-	for _, values := range address.Query() {
-		s.Add(values...)
+	for pair := range strings.SplitSeq(address.RawQuery, "&") {
+		_, value, _ := strings.Cut(pair, "=")
+		decoded, _ := url.QueryUnescape(value)
+		s.Add(value, decoded)
 	}
 	password, _ := address.User.Password()
-	s.Add(password)
+	_, escaped, _ := strings.Cut(address.User.String(), ":")
+	s.Add(password, escaped)
 	if looksRandom(address.User.Username()) {
 		s.Add(address.User.Username())
 	}
 	for segment := range strings.SplitSeq(address.EscapedPath(), "/") {
-		if looksRandom(segment) {
-			s.Add(segment)
+		if decoded, _ := url.PathUnescape(segment); looksRandom(segment) || looksRandom(decoded) {
+			s.Add(segment, decoded)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
@@ -17,8 +16,7 @@ type session struct {
 	*toolrunner.FileCheckpoint
 
 	path string
-	file fs.FileInfo // of the file that was opened
-	key  []byte      // seals what is in it
+	key  []byte // seals what is in it
 	lock *os.File
 }
 
@@ -54,11 +52,7 @@ func (o *runOptions) openSession(env func(string) string) (s *session, err error
 	if s.FileCheckpoint, err = toolrunner.OpenFileCheckpoint(s.path); err != nil {
 		return s, err
 	}
-	if err := os.Chmod(s.path, 0o600); err != nil {
-		return s, err
-	}
-	s.file, err = os.Lstat(s.path)
-	return s, err
+	return s, nil
 }
 
 // begun reports whether there is a run in the file.
@@ -77,21 +71,11 @@ func (s *session) close() {
 	}
 }
 
-// checkpoint keeps what has changed in the run, as long as the path leads to the file
-// that was opened.
-func (s *session) checkpoint(ctx context.Context, delta toolrunner.Delta) error {
-	now, err := os.Lstat(s.path)
-	if err != nil || !os.SameFile(now, s.file) {
-		return fmt.Errorf("the file of -session was replaced while the run used it: %s", s.path)
-	}
-	return s.Append(ctx, delta)
-}
-
 // open returns the runner for a run that begins with the prompt, or goes on with
 // it.
 func (s *session) open(messages *anthropic.BetaMessageService, tools []anthropic.BetaTool, params toolrunner.Params, prompt string) (*toolrunner.Runner, error) {
 	if s != nil {
-		params.Checkpoint, params.SnapshotKey = s.checkpoint, s.key
+		params.Checkpoint, params.SnapshotKey = s.Append, s.key
 	}
 	said := anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock(prompt))
 	if !s.begun() {

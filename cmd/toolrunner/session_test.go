@@ -47,7 +47,8 @@ func TestSessionThatIsReplacedEndsTheRun(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "run")
 	replace := toolrunnertest.Message(toolrunnertest.Call("toolu_a", "bash", `{"command":"mv `+file+` `+file+`.old; echo hello >`+file+`"}`))
 	y := sit(t, toolrunnertest.NewServer(t, replace), nil, "Go.", "-tools", "bash", "-yes", "-session", file)
-	y.sees("the file of -session was replaced while the run used it")
+	y.sees("the checkpoint failed")
+	y.sees("somebody else has replaced it")
 	y.leaves(exitFailed)
 	if got, err := os.ReadFile(file); string(got) != "hello\n" {
 		t.Errorf("the file that took its place holds %q, %v, want what it had", got, err)

@@ -11,10 +11,15 @@ import (
 // errInterrupted is why the context of an interrupted subcommand has ended.
 var errInterrupted = errors.New("interrupted")
 
-// interrupts returns the signals by which a user ends a program.
+// interrupts returns the signals by which a user, or the end of the terminal, ends a
+// program. One that was ignored when the program began, as by nohup, stays ignored.
 func interrupts() <-chan os.Signal {
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) {
+			signal.Notify(signals, s)
+		}
+	}
 	return signals
 }
 

@@ -20,15 +20,17 @@ func toolset() []toolsetTool {
 	return []toolsetTool{
 		{"read", true, agenttoolset.BetaReadTool},
 		{"glob", true, agenttoolset.BetaGlobTool},
-		{"grep", true, agenttoolset.BetaGrepTool},
+		{searchTool, true, agenttoolset.BetaGrepTool},
 		{"write", false, agenttoolset.BetaWriteTool},
 		{"edit", false, agenttoolset.BetaEditTool},
 		{"bash", false, agenttoolset.BetaBashTool},
 	}
 }
 
-// fileTools returns the names of the tools that open the file of their input.
-func fileTools() []string { return []string{"read", "write", "edit"} }
+const searchTool = "grep"
+
+// fileTools returns the names of the tools that open files.
+func fileTools() []string { return []string{"read", searchTool, "write", "edit"} }
 
 // toolsetNames returns the names of the toolset's tools.
 func toolsetNames() []string {

@@ -44,6 +44,7 @@ func (a *agent) params(s *session) toolrunner.Params {
 		Approve:              toolrunner.AskUnlessReadOnly(later),
 		Checkpoint:           s.keep,
 		SnapshotKey:          a.sealKey,
+		ConversationID:       s.run, // of a run that is resumed: the snapshot of another is refused
 	}
 }
 

@@ -148,6 +148,7 @@ func answer(w http.ResponseWriter, session *session) {
 // fail tells the client what it can do something about, and the log the rest.
 func (s *server) fail(w http.ResponseWriter, err error) {
 	var undecided *toolrunner.DecisionError
+	var snapshot *toolrunner.SnapshotError
 	var api *anthropic.Error
 	switch {
 	case errors.Is(err, errUnknown):
@@ -156,6 +157,9 @@ func (s *server) fail(w http.ResponseWriter, err error) {
 		http.Error(w, errConflict.Error(), http.StatusConflict)
 	case errors.As(err, &undecided):
 		http.Error(w, undecided.Reason, http.StatusConflict)
+	case errors.As(err, &snapshot):
+		s.log.Error("what the store has of a run cannot be used", "error", err)
+		http.Error(w, "the run cannot be taken up", http.StatusInternalServerError)
 	case errors.As(err, &api):
 		s.log.Error("the API refused", "error", err)
 		http.Error(w, "the model cannot be reached; continue the run later", http.StatusBadGateway)

@@ -234,3 +234,43 @@ func TestSealKeyIsChecked(t *testing.T) {
 		t.Errorf("sealKey() = %x, %v", key, err)
 	}
 }
+
+// A7: whoever can write to the store cannot have one run's refund shown and paid under the
+// id of another, though both are sealed.
+func TestRowsThatAreSwappedAreRefused(t *testing.T) {
+	s := newSite(t)
+	s.srv.Add(
+		toolrunnertest.Message(toolrunnertest.Call("toolu_3", "refund", `{"order":"B-1","cents":1}`)),
+	)
+	one := s.waiting(t)
+	status, two := request(t, s.process(t), http.MethodPost, "/runs", map[string]string{"task": "Order B-1 is a cent too dear."})
+	if status != http.StatusAccepted || len(two.Pending) != 1 {
+		t.Fatalf("POST /runs = %d, %+v; want 202 and the refund", status, two)
+	}
+	store, err := openStore(t.Context(), s.db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, swap := range [][2]string{{one.Run, "aside"}, {two.Run, one.Run}, {"aside", two.Run}} {
+		if _, err := store.db.ExecContext(t.Context(), `UPDATE runs SET run = ? WHERE run = ?`, swap[1], swap[0]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := store.close(); err != nil {
+		t.Fatal(err)
+	}
+	later := s.process(t)
+	for _, now := range []standing{one, two} {
+		made := decision{Sequence: now.Sequence, Call: now.Pending[0], Allow: true}
+		for _, w := range []*httptest.ResponseRecorder{
+			send(t, later, http.MethodGet, "/runs/"+now.Run, nil),
+			send(t, later, http.MethodPost, "/runs/"+now.Run+"/decisions", made),
+			send(t, later, http.MethodPost, "/runs/"+now.Run+"/continue", nil),
+		} {
+			if w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "refund") {
+				t.Errorf("the run %s is answered with %d, %s; want 500", now.Run, w.Code, w.Body)
+			}
+		}
+	}
+	s.wantRefunds(t, 0)
+}

@@ -9,27 +9,16 @@ import (
 	"syscall"
 )
 
-func lock(file *os.File) error {
-	err := flock(file, syscall.LOCK_EX)
-	if errors.Is(err, errors.ErrUnsupported) { // some file systems have no locks
-		return nil
-	}
-	return err
-}
-
 func try(file *os.File) (bool, error) {
 	err := flock(file, syscall.LOCK_EX|syscall.LOCK_NB)
 	switch {
 	case errors.Is(err, syscall.EWOULDBLOCK):
 		return false, nil
-	case errors.Is(err, errors.ErrUnsupported):
+	case errors.Is(err, errors.ErrUnsupported): // some file systems have no locks
 		return true, nil
 	}
 	return err == nil, err
 }
-
-// unlock cannot fail in a way that matters: closing the file unlocks it as well.
-func unlock(file *os.File) { _ = flock(file, syscall.LOCK_UN) }
 
 func flock(file *os.File, how int) error {
 	conn, err := file.SyscallConn()

@@ -1,72 +1,62 @@
 package filelock_test
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/toolrunner/toolrunner/internal/filelock"
 )
 
-func TestOneIsInHoldAtATime(t *testing.T) {
+func TestOneHasTheLockAtATime(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no locks")
 	}
 	path := filepath.Join(t.TempDir(), "file")
-	var wg sync.WaitGroup
-
-	for range 8 {
-		file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-		if err != nil {
-			t.Fatal(err)
-		}
-		wg.Go(func() {
-			defer file.Close()
-			for range 100 {
-				err := filelock.Hold(file, func() error {
-					info, err := file.Stat()
-					if err != nil {
-						return err
-					}
-					_, err = file.WriteAt([]byte{'x'}, info.Size())
-					return err
-				})
+	const others = 8
+	for range 20 {
+		var wg sync.WaitGroup
+		var locked atomic.Int32
+		files := make([]*os.File, others)
+		for i := range files {
+			var err error
+			if files[i], err = os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			wg.Go(func() {
+				ok, err := filelock.Try(files[i])
 				if err != nil {
 					t.Error(err)
 				}
+				if ok {
+					locked.Add(1)
+				}
+			})
+		}
+		wg.Wait()
+		if got := locked.Load(); got != 1 {
+			t.Fatalf("%d of %d have the lock, want one", got, others)
+		}
+		for _, file := range files { // closing lets go
+			if err := file.Close(); err != nil {
+				t.Fatal(err)
 			}
-		})
-	}
-	wg.Wait()
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := int64(8 * 100); info.Size() != want {
-		t.Errorf("%d bytes were written one after the other, want %d", info.Size(), want)
+		}
 	}
 }
 
-func TestHoldReturnsWhatItsFunctionDoes(t *testing.T) {
+func TestClosedFileHasNoLock(t *testing.T) {
 	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
-	want := errors.New("broken")
-	for range 2 { // the first has let go
-		if err := filelock.Hold(file, func() error { return want }); !errors.Is(err, want) {
-			t.Errorf("Hold() error = %v", err)
-		}
-	}
 	if err := file.Close(); err != nil {
 		t.Fatal(err)
 	}
-	err = filelock.Hold(file, func() error { return nil })
-	if runtime.GOOS != "windows" && err == nil {
-		t.Error("Hold() of a closed file has no error")
+	if ok, err := filelock.Try(file); runtime.GOOS != "windows" && (ok || err == nil) {
+		t.Errorf("Try() of a closed file = %v, %v, want an error", ok, err)
 	}
 }

@@ -22,8 +22,9 @@ const (
 	TypeToolRemoval  = "tool_removal"
 	TypeCompaction   = "compaction"
 
-	typeImage    = "image"
-	typeThinking = "thinking"
+	typeImage         = "image"
+	typeThinking      = "thinking"
+	typeToolReference = "tool_reference"
 )
 
 // Block is an encoded content block and what the loop reads of it.
@@ -57,9 +58,13 @@ func (u Use) Written() []byte {
 
 // Change adds a client tool to those that can be called, or removes it.
 type Change struct {
-	Name string
-	Add  bool
+	Name   string
+	Add    bool
+	Refers bool // to a definition elsewhere
 }
+
+// Defines reports whether c defines the tool that it adds.
+func (c Change) Defines() bool { return c.Add && !c.Refers }
 
 // Use returns the call that b makes.
 func (b *Block) Use() Use {
@@ -203,7 +208,7 @@ func appendChange(changes []Change, raw []byte) []Change {
 	c := Change{Add: wire.ObjectMember(raw, "type") == TypeToolAddition}
 	_ = wire.Members(raw, func(key, value []byte) error {
 		if string(key) == "tool" {
-			c.Name = changedTool(value)
+			c.Name, c.Refers = changedTool(value), wire.ObjectMember(value, "type") == typeToolReference
 		}
 		return nil
 	})
@@ -249,7 +254,7 @@ func compactedChanges(raw []byte) []Change {
 // tool_removal is about, or "" for tools that run at the server.
 func changedTool(tool []byte) string {
 	switch wire.ObjectMember(tool, "type") {
-	case "tool_reference":
+	case typeToolReference:
 		return wire.ObjectMember(tool, "name")
 	case "tool_definition":
 		var name string

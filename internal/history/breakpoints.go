@@ -133,34 +133,36 @@ func (s *breakpointScan) copy(texts ...string) {
 	}
 }
 
-// DropBreakpoints takes n cache_control out of the history, the oldest first,
-// and reports how many there were to take.
-func (h *History) DropBreakpoints(n int) int {
+// DropBreakpoints takes n cache_control out of the messages from an index on, the oldest
+// first, and reports how many there were to take.
+func (h *History) DropBreakpoints(from, n int) int {
 	dropped := 0
-	for i := range h.Messages {
+	for i := from; i < len(h.Messages) && dropped < n; i++ {
 		m := h.Messages[i]
-		if dropped >= n || m.Breakpoints == 0 {
+		if m.Breakpoints == 0 {
 			continue
 		}
 		take := min(n-dropped, int(m.Breakpoints))
-		dropped += take
 		left := take
 		raw := withoutBreakpoints(m.Raw, &left)
 		if fresh, ok, err := ReadMessage(raw); err == nil && ok {
 			fresh.Breakpoints = m.Breakpoints - int32(take) //nolint:gosec // it is no more than those
 			fresh.Images, fresh.Side = m.Images, m.Side
-			h.Messages = slices.Clone(h.Messages) // others may be reading the old ones
+			if dropped == 0 {
+				h.Messages = slices.Clone(h.Messages) // others may be reading the old ones
+			}
 			h.Messages[i] = fresh.Message
+			dropped += take
 		}
 	}
 	return dropped
 }
 
-// Breakpoints counts the cache_control of the messages.
-func (h *History) Breakpoints() int {
+// Breakpoints counts the cache_control of messages.
+func Breakpoints(messages []Message) int {
 	n := 0
-	for i := range h.Messages {
-		n += int(h.Messages[i].Breakpoints)
+	for i := range messages {
+		n += int(messages[i].Breakpoints)
 	}
 	return n
 }

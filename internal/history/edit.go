@@ -30,7 +30,7 @@ func EncodeAll(messages []anthropic.BetaMessageParam, known map[string][]byte, u
 		}
 		switch {
 		case ok && draft.thinks:
-			return nil, &Error{Index: i, Reason: "it ends with a thinking block, which the Messages API refuses; leave the block out"}
+			return nil, &Error{Index: i, Reason: errThinks.Error()}
 		case ok && draft.unsigned && !unsigned:
 			return nil, &Error{Index: i, Reason: errUnsigned.Error()}
 		}
@@ -44,6 +44,8 @@ func EncodeAll(messages []anthropic.BetaMessageParam, known map[string][]byte, u
 	}
 	return drafts, nil
 }
+
+var errThinks = errors.New("it ends with a thinking block, which the Messages API refuses; leave the block out")
 
 var errUnsigned = errors.New("it has a thinking block without a signature, which the Messages API refuses; leave the block out, or set Params.KeepUnsignedThinking for a host that takes it")
 

@@ -179,15 +179,16 @@ func (h *History) Restore(raw []byte, unsigned bool) error {
 	if err != nil {
 		return err
 	}
-	if m.unsigned && !unsigned {
+	switch {
+	case m.thinks:
+		return errThinks
+	case m.unsigned && !unsigned:
 		return errUnsigned
 	}
 	if !ok || !bytes.Equal(m.Raw, raw) {
 		return errors.New("it says nothing, or holds empty text")
 	}
-	given := m
-	given.closed = nil // a reply is recorded with the results that it has
-	if err := h.Refusal(&given); err != nil {
+	if err := h.Refusal(&m); err != nil {
 		return err
 	}
 	if m.Role != RoleAssistant && len(m.Results) < len(h.Open) {

@@ -176,7 +176,7 @@ func TestPrunedMessagesKeepTheirBreakpoints(t *testing.T) {
 	h := historyOf(t, `{"role":"user","content":"begin"}`,
 		`{"role":"assistant","content":[{"type":"text","text":"x","cache_control":{"type":"ephemeral"}},{"type":"server_tool_use","id":"s","name":"web_search","input":{}}]}`)
 	h.Prune()
-	if got := h.Breakpoints(); got != 1 {
+	if got := Breakpoints(h.Messages); got != 1 {
 		t.Errorf("Breakpoints() = %d after pruning, want 1", got)
 	}
 }

@@ -15,7 +15,7 @@ import (
 // References returns the names of the tools that blocks refer to: in what a tool search
 // has found, and in results. It looks at JSON that is valid.
 func References(raw []byte) []string {
-	if !bytes.Contains(raw, []byte("tool_reference")) { // nearly always
+	if !bytes.Contains(raw, []byte(typeToolReference)) { // nearly always
 		return nil
 	}
 	var names []string
@@ -34,7 +34,7 @@ func collectReferences(raw []byte, names *[]string) {
 		})
 	case len(raw) > 0 && raw[0] == '{':
 		kind := wire.StringMember(raw, "type")
-		if name := wire.StringMember(raw, "tool_name"); kind == "tool_reference" && name != "" && !slices.Contains(*names, name) {
+		if name := wire.StringMember(raw, "tool_name"); kind == typeToolReference && name != "" && !slices.Contains(*names, name) {
 			*names = append(*names, name)
 		}
 		_ = wire.KnownMembers(raw, func(key, value []byte) error {
@@ -52,17 +52,28 @@ func CheckReferences(drafts []Draft, defined func(name string) bool) error {
 	added := make(map[string]bool)
 	for _, draft := range drafts {
 		for _, change := range draft.Changes {
-			added[change.Name] = added[change.Name] || change.Add
+			added[change.Name] = added[change.Name] || change.Defines()
 		}
 	}
 	for i := range drafts {
-		for _, name := range References(drafts[i].Raw) {
+		for _, name := range slices.Concat(References(drafts[i].Raw), referred(drafts[i].Changes)) {
 			if !added[name] && !defined(name) {
 				return &Error{Index: drafts[i].Index, Reason: missing(name)}
 			}
 		}
 	}
 	return nil
+}
+
+// referred returns the names of tools that changes add without a definition.
+func referred(changes []Change) []string {
+	var names []string
+	for _, c := range changes {
+		if c.Add && c.Refers {
+			names = append(names, c.Name)
+		}
+	}
+	return names
 }
 
 // CheckResultReferences says which tool a result refers to that is not defined.

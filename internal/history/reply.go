@@ -19,8 +19,9 @@ import (
 // Reply is a complete reply.
 type Reply struct {
 	Raw        []byte // the message
-	Message    Draft  // as it goes into the history
-	Blank      bool   // it says nothing, and does not go into the history
+	ID         string
+	Message    Draft // as it goes into the history
+	Blank      bool  // it says nothing, and does not go into the history
 	StopReason string
 	Usage      []byte
 	Container  string            // id of the container it ran in
@@ -38,6 +39,10 @@ type Place struct {
 
 	Unsigned bool // the host takes thinking without a signature
 }
+
+// maxReplyBlocks bounds the content of a reply. Real ones are far below; what looks through
+// calls one by one stays quick.
+const maxReplyBlocks = 10_000
 
 // ReadReply reads a message from the API.
 //
@@ -61,6 +66,8 @@ func ReadReply(raw []byte, place Place) (*Reply, error) {
 			role, _ = wire.Unquote(value)
 		case "content":
 			content = value
+		case "id":
+			r.ID, _ = wire.Unquote(value)
 		case "stop_reason":
 			r.StopReason, _ = wire.Unquote(value)
 		case "usage":
@@ -80,6 +87,9 @@ func ReadReply(raw []byte, place Place) (*Reply, error) {
 	}
 	m, content := wrapContent(content) // what is kept of the blocks is part of it, not of raw
 	blocks, err := ParseBlocks(content)
+	if len(blocks) > maxReplyBlocks {
+		err = fmt.Errorf("it has more than %d content blocks", maxReplyBlocks)
+	}
 	if err == nil {
 		blocks = r.mendServed(r.mendShapes(blocks, place.Unsigned), place)
 		blocks, err = r.mend(r.mendEnd(blocks), place.Taken)

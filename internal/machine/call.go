@@ -265,7 +265,7 @@ func (m *Machine) Expect(b *history.Block) *Call {
 	if again || broken || m.Taken(use.ID) || history.CheckUses([]history.Block{*b}) != nil {
 		return nil
 	}
-	call := &Call{use: use, iteration: m.s.iteration + 1, replyIndex: m.s.usage.Replies + 1, state: waiting, unrun: history.UnrunEnded}
+	call := &Call{use: use, iteration: more(m.s.iteration), replyIndex: more(m.s.usage.Replies), state: waiting, unrun: history.UnrunEnded}
 	m.streaming = append(m.streaming, call)
 	return call
 }

@@ -18,6 +18,10 @@ type exchange struct {
 	kind   StepKind // End: none
 	config []byte   // of a compaction that was scheduled
 	inBody bool     // the loop body has the reply to a compaction
+
+	threaded bool // the driver uses threads; see Via
+	form     Form
+	head     any
 }
 
 // Begin takes note that the request of step goes out. Tool changes that wait go into
@@ -47,10 +51,10 @@ func (s *state) mark() { s.rollback = rollback{s.history, s.open, s.rule} }
 // Received records the reply to the request under way. forced is the tool choice of
 // the request if it made the model call a tool.
 func (m *Machine) Received(r *history.Reply, forced any) {
-	streaming := m.streaming
+	streaming, sent := m.streaming, m.exchange
 	m.streaming, m.exchange = nil, exchange{}
 	m.update(func(s *state) {
-		s.iteration++
+		s.iteration = more(s.iteration)
 		s.spend(r.Usage)
 		s.compaction.measure(contextTokens(r.Usage))
 		s.reply = r.Raw
@@ -75,6 +79,7 @@ func (m *Machine) Received(r *history.Reply, forced any) {
 			s.forced = forced
 		}
 	})
+	m.thread.received(r, &sent, &m.s.history)
 }
 
 func ruleFor(reason string) history.Rule { return history.RuleFor(anthropic.BetaStopReason(reason)) }

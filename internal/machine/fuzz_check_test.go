@@ -108,7 +108,7 @@ func (d *drive) checkRecords() error {
 	if err != nil {
 		return err
 	}
-	sequence := d.m.Sequence()
+	sequence := d.m.s.sequence
 	switch {
 	case sequence < d.sequence:
 		return fmt.Errorf("the sequence went from %d to %d", d.sequence, sequence)
@@ -116,7 +116,7 @@ func (d *drive) checkRecords() error {
 		return fmt.Errorf("the sequence stays %d, and the state changed from\n%s\nto\n%s", sequence, d.whole, whole)
 	}
 	d.sequence, d.whole = sequence, whole
-	if d.saved == nil || d.saved.Sequence() != sequence {
+	if d.m.Changed(d.saved) {
 		delta, saved := d.m.Record(d.saved, now)
 		data, _, err := delta.Encode(nil, "")
 		if err != nil {

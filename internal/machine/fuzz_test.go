@@ -230,8 +230,8 @@ func (d *drive) step() (Step, error) {
 	d.body = false
 	s, err := d.next()
 	for ; err == nil && s.Kind == Settle; s, err = d.next() {
-		before := d.m.Sequence()
-		if d.m.Settle(true, now); d.m.Sequence() == before {
+		before := d.m.s.sequence
+		if d.m.Settle(true, now); d.m.s.sequence == before {
 			return s, errors.New("there is something to settle, and Settle changes nothing")
 		}
 	}

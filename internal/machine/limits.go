@@ -3,6 +3,7 @@ package machine
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -45,7 +46,10 @@ func (s *spending) time(now time.Time) time.Duration {
 	if s.since.IsZero() {
 		return s.elapsed
 	}
-	return s.elapsed + now.Sub(s.since)
+	if took := now.Sub(s.since); took < maxElapsed-s.elapsed {
+		return s.elapsed + took
+	}
+	return maxElapsed
 }
 
 // limitReached returns the end of a run that has used what it may, while there is
@@ -114,14 +118,14 @@ func (s *state) countCalls(uses []history.Use) {
 		s.spent.calls = make(map[string]int)
 	}
 	for i := range uses {
-		s.spent.calls[uses[i].Name]++
+		s.spent.calls[uses[i].Name] = more(s.spent.calls[uses[i].Name])
 	}
 }
 
 // countFailed counts how many of the last calls have failed.
 func (s *state) countFailed() {
 	for _, call := range s.open {
-		if s.spent.failing++; !history.IsFailed(call.resultBlock()) {
+		if s.spent.failing = more(s.spent.failing); !history.IsFailed(call.resultBlock()) {
 			s.spent.failing = 0
 		}
 	}
@@ -138,7 +142,14 @@ type Usage struct {
 
 // maxCount bounds counters, far beyond what a run can use: they stay exact in JSON,
 // and cannot overflow.
-const maxCount = 1 << 53
+const (
+	maxCount   = 1 << 53
+	maxSteps   = min(maxCount, math.MaxInt) // of what is counted one by one
+	maxElapsed = maxCount * time.Microsecond
+)
+
+// more returns n plus one, up to the bound.
+func more(n int) int { return min(n, maxSteps-1) + 1 }
 
 // sum adds counts, up to the bound.
 func sum(counts ...int64) int64 {
@@ -156,7 +167,7 @@ func (u *Usage) AllInput() int64 {
 
 // plus adds the totals of o.
 func (u *Usage) plus(o Usage) {
-	u.Replies += o.Replies
+	u.Replies = int(min(sum(int64(u.Replies), int64(o.Replies)), maxSteps))
 	u.InputTokens = sum(u.InputTokens, o.InputTokens)
 	u.OutputTokens = sum(u.OutputTokens, o.OutputTokens)
 	u.CacheCreationInputTokens = sum(u.CacheCreationInputTokens, o.CacheCreationInputTokens)
@@ -173,7 +184,7 @@ func UsageOf(object []byte) Usage {
 // add adds the usage object of one reply. Counts that are missing, null or no
 // integers count as zero: not every server sends them.
 func (u *Usage) add(object []byte) {
-	u.Replies++
+	u.Replies = more(u.Replies)
 	u.addTokens(object)
 	u.addCompactions(object)
 }
@@ -202,6 +213,15 @@ func (u *Usage) addTokens(object []byte) {
 // addCompactions adds the iterations that compacted: the API leaves them out of the
 // counts at the top.
 func (u *Usage) addCompactions(object []byte) {
+	eachIteration(object, func(kind string, iteration []byte) {
+		if kind == history.TypeCompaction {
+			u.addTokens(iteration)
+		}
+	})
+}
+
+// eachIteration calls f with the type and the usage of each iteration of a usage object.
+func eachIteration(object []byte, f func(kind string, iteration []byte)) {
 	if len(object) == 0 || object[0] != '{' {
 		return
 	}
@@ -210,9 +230,7 @@ func (u *Usage) addCompactions(object []byte) {
 			return nil
 		}
 		return wire.Elements(value, func(iteration []byte) error {
-			if wire.ObjectMember(iteration, "type") == history.TypeCompaction {
-				u.addTokens(iteration)
-			}
+			f(wire.ObjectMember(iteration, "type"), iteration)
 			return nil
 		})
 	})

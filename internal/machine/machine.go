@@ -62,8 +62,10 @@ type Machine struct {
 	s state
 
 	exchange  exchange
+	thread    thread
 	streaming []*Call // calls of the reply under way, which may run before it is complete
 	calling   bool    // the open turn has come to its calls
+	changes   int     // of the state since this machine is there
 }
 
 // state is what a snapshot holds. Only update changes it.
@@ -117,7 +119,8 @@ func New(id string, tools *Tools, messages []history.Draft) (*Machine, error) {
 // the state.
 func (m *Machine) update(change func(*state), calls ...*Call) {
 	change(&m.s)
-	m.s.sequence++
+	m.s.sequence = min(m.s.sequence, maxCount-1) + 1
+	m.changes++
 	for _, call := range calls {
 		call.version++
 	}
@@ -294,17 +297,15 @@ func (m *Machine) RunUsage() Usage { return m.s.spent.usage }
 // LastReply returns the last reply, or nil, and what follows it.
 func (m *Machine) LastReply() ([]byte, history.Rule) { return m.s.reply, m.s.rule }
 
-// Breakpoints counts the cache_control of the history.
-func (m *Machine) Breakpoints() int { return m.s.history.Breakpoints() }
-
-// DropBreakpoints takes the n oldest cache_control out of the history, and returns how
-// many there were to take.
-func (m *Machine) DropBreakpoints(n int) int {
+// BoundBreakpoints takes the oldest cache_control out of the messages from an index on, so
+// that most are left there, and returns how many it took.
+func (m *Machine) BoundBreakpoints(from, most int) int {
+	n := history.Breakpoints(m.s.history.Messages[from:]) - max(0, most)
 	if n <= 0 {
 		return 0
 	}
 	dropped := 0
-	m.update(func(s *state) { dropped = s.history.DropBreakpoints(n) })
+	m.update(func(s *state) { dropped = s.history.DropBreakpoints(from, n) })
 	return dropped
 }
 

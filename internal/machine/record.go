@@ -38,6 +38,8 @@ type Record struct {
 	Reply       json.RawMessage   `json:"reply,omitempty"` // nil: as before
 	Sum         string            `json:"sum,omitempty"`   // of a record that is not sealed
 	MAC         string            `json:"mac,omitempty"`
+
+	place map[string]int // of Calls, by id, once one of them was looked up
 }
 
 // savedCall is a call without a result in the history.
@@ -120,6 +122,7 @@ type savedTool struct {
 // Saved is what was in a record, to tell what has changed since.
 type Saved struct {
 	sequence  int64
+	changes   int
 	messages  []history.Message
 	queue     []history.Message
 	open      calls
@@ -145,11 +148,8 @@ func callsOf(list []*Call) calls {
 // changed reports whether a call has changed since.
 func (c *calls) changed(i int) bool { return c.versions[i] != c.list[i].version }
 
-// Sequence returns the sequence of the state that was recorded.
-func (s *Saved) Sequence() int64 { return s.sequence }
-
-// Sequence returns a number that grows with each change of the state.
-func (m *Machine) Sequence() int64 { return m.s.sequence }
+// Changed reports whether the state has changed since a record of it.
+func (m *Machine) Changed(since *Saved) bool { return since == nil || since.changes != m.changes }
 
 // Record returns the state. If base is not nil, it holds what has changed since. What
 // it returns shares bytes with the machine that are never changed, so that it can be
@@ -157,7 +157,7 @@ func (m *Machine) Sequence() int64 { return m.s.sequence }
 func (m *Machine) Record(base *Saved, now time.Time) (*Record, *Saved) {
 	s := &m.s
 	next := &Saved{
-		sequence: s.sequence, messages: s.history.Messages, queue: slices.Clone(s.queue.Messages),
+		sequence: s.sequence, changes: m.changes, messages: s.history.Messages, queue: slices.Clone(s.queue.Messages),
 		open: callsOf(s.open), discarded: callsOf(s.discarded), tools: m.tools.version, reply: s.reply,
 	}
 	r := &Record{Version: recordVersion, ID: m.id, Sequence: s.sequence, State: m.savedState(now)}

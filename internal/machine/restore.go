@@ -7,8 +7,12 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"reflect"
+	"strings"
+	"time"
 
 	"github.com/toolrunner/toolrunner/internal/history"
+	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
 // SnapshotError reports records that a run cannot be resumed from.
@@ -44,44 +48,79 @@ func ReadRecords(data, key []byte) (*Record, error) {
 		return err
 	})
 	if err == nil && state == nil {
-		err = snapshotError(nil, "it is empty, or was cut off")
+		err = snapshotError(nil, "it is empty")
 	}
 	return state, err
 }
 
-// ScanRecords visits records one after the other. The last one may be cut off, as by a
-// crash in the middle of writing it, and is left out. It returns where the last whole
-// one ends.
+// ScanRecords visits records one after the other. The last of several may be cut off, as
+// by a crash in the middle of writing it, and is left out. It returns where the last whole
+// one ends, which is 0 if there is nothing but space.
 func ScanRecords(data []byte, visit func(raw []byte) error) (end int, err error) {
-	data = bytes.TrimRight(data, "\x00") // which some file systems leave after a crash
+	written := bytes.TrimRight(data, "\x00") // which some file systems leave after a crash
+	if end = wire.SkipSpace(written, 0); end == len(written) {
+		if len(written) < len(data) {
+			return 0, snapshotError(nil, "it holds nothing but NUL bytes")
+		}
+		return 0, nil
+	}
+	decoder := json.NewDecoder(bytes.NewReader(written))
 	for n := 1; ; n++ {
-		decoder := json.NewDecoder(bytes.NewReader(data[end:]))
-		var raw json.RawMessage
+		var raw lengthOf
 		err := decoder.Decode(&raw)
-		if rest := bytes.TrimSpace(data[end:]); isTorn(err) && isBegun(rest) {
+		if errors.Is(err, io.EOF) && n > 1 {
 			return end, nil
 		}
-		if err == nil {
-			err = visit(raw)
+		start := int(decoder.InputOffset()) - int(raw)
+		switch {
+		case err != nil && n > 1 && isTorn(err) && isTornRecord(written[end:]):
+			return end, nil
+		case isTorn(err):
+			err = errCutOff
+		case err == nil && start != end:
+			err = errors.New("there is something between it and the record before")
+		case err == nil:
+			err = visit(written[start : start+int(raw)])
 		}
 		if err != nil {
 			return 0, snapshotError(err, "record %d, at byte %d", n, end)
 		}
-		end += int(decoder.InputOffset())
-		if end < len(data) && data[end] == '\n' {
+		if end = start + int(raw); end < len(written) && written[end] == '\n' {
 			end++
 		}
 	}
 }
 
+var errCutOff = errors.New("it was cut off")
+
+// lengthOf is how many bytes the JSON of a value has.
+type lengthOf int
+
+// UnmarshalJSON sets the length.
+func (l *lengthOf) UnmarshalJSON(raw []byte) error {
+	*l = lengthOf(len(raw))
+	return nil
+}
+
 // isTorn reports whether a record ends too early.
 func isTorn(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
 
-// isBegun reports whether data may be the beginning of a record.
-func isBegun(data []byte) bool {
+// isTornRecord reports whether data may be the beginning of a record, and not one that was
+// written to its end and damaged later.
+func isTornRecord(data []byte) bool {
 	const head = `{"toolrunner":`
 	n := min(len(data), len(head))
-	return string(data[:n]) == head[:n]
+	if string(data[:n]) != head[:n] {
+		return false
+	}
+	line := data[bytes.LastIndexByte(bytes.TrimRight(data, "\n"), '\n')+1:]
+	for _, end := range []string{sumMember, macMember} {
+		if digits, ok := bytes.CutPrefix(line, []byte(strings.TrimPrefix(end, ",\n"))); ok {
+			rest := bytes.TrimLeft(digits, "0123456789abcdef")
+			return len(rest) == 0 || string(rest) == `"`
+		}
+	}
+	return true
 }
 
 // Head is what a record begins with.
@@ -110,10 +149,11 @@ func readRecord(raw, key []byte, before *Record) (*Record, error) {
 	if _, err := ReadHead(raw); err != nil {
 		return nil, err
 	}
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.DisallowUnknownFields() // what this package does not know may matter
 	var r Record
-	if err := decoder.Decode(&r); err != nil {
+	if err := checkExact(raw, reflect.TypeFor[Record]()); err != nil { // what this package does not know may matter
+		return nil, err
+	}
+	if err := json.Unmarshal(raw, &r); err != nil {
 		return nil, err
 	}
 	seal := ""
@@ -132,7 +172,7 @@ func (r *Record) after(before *Record) (*Record, error) {
 		switch {
 		case r.ID != before.ID:
 			return nil, fmt.Errorf("it is of the conversation %q, and the one before of %q", r.ID, before.ID)
-		case r.After != before.Sequence || r.Sequence <= r.After:
+		case r.After != before.Sequence || r.Sequence <= r.After && r.Sequence < maxCount:
 			return nil, fmt.Errorf("it has sequence %d after %d, and the one before has %d: two processes may have written them", r.Sequence, r.After, before.Sequence)
 		}
 	}
@@ -152,11 +192,9 @@ func (r *Record) after(before *Record) (*Record, error) {
 		return nil, fmt.Errorf("it keeps %d of %d follow-ups", r.KeepQueue, len(before.Queue))
 	}
 	state := *r
-	state.Keep, state.KeepQueue, state.KeepCalls, state.KeepDropped = nil, 0, false, false
 	state.Messages = append(before.Messages[:*r.Keep], r.Messages...) // nobody reads before any more
 	state.Queue = append(before.Queue[:r.KeepQueue], r.Queue...)
-	var err error
-	if state.Calls, err = r.callsAfter(before); err != nil {
+	if err := state.callsAfter(before); err != nil {
 		return nil, err
 	}
 	if r.KeepDropped {
@@ -168,6 +206,7 @@ func (r *Record) after(before *Record) (*Record, error) {
 	if state.Reply == nil {
 		state.Reply = before.Reply
 	}
+	state.Keep, state.KeepQueue, state.KeepCalls, state.KeepDropped = nil, 0, false, false
 	return &state, nil
 }
 
@@ -182,7 +221,7 @@ func (r *Record) Restore(tools *Tools, forced any, unsigned bool) (*Machine, []s
 	s, saved := &m.s, &r.State
 	s.queue.Base = &s.history
 	s.sequence, s.reply, s.rule = r.Sequence, r.Reply, saved.Stop.rule()
-	if r.ID == "" || r.Sequence <= 0 || r.Sequence >= maxCount {
+	if r.ID == "" || r.Sequence <= 0 || r.Sequence > maxCount {
 		return nil, nil, snapshotError(nil, "its conversation is %q and its sequence %d", r.ID, r.Sequence)
 	}
 	if err := saved.check(len(r.Messages)); err != nil {
@@ -213,7 +252,7 @@ func (r *Record) Restore(tools *Tools, forced any, unsigned bool) (*Machine, []s
 		return nil, nil, err
 	}
 	s.restoreRollback()
-	s.sequence++ // resuming counts as a step
+	s.sequence = min(s.sequence, maxCount-1) + 1 // resuming counts as a step
 	return m, changed, nil
 }
 
@@ -260,7 +299,7 @@ func (s *savedState) check(messages int) error {
 		"spent.usage.input_tokens": s.Spent.Usage.Input, "spent.usage.output_tokens": s.Spent.Usage.Output,
 		"spent.usage.cache_creation_input_tokens": s.Spent.Usage.CacheCreation,
 		"spent.usage.cache_read_input_tokens":     s.Spent.Usage.CacheRead, "spent.usage.replies": int64(s.Spent.Usage.Replies),
-		"spent.failing": int64(s.Spent.Failing), "spent.elapsed_ns": int64(s.Spent.Elapsed) / 1000,
+		"spent.failing": int64(s.Spent.Failing), "spent.elapsed_ns": int64(s.Spent.Elapsed / time.Microsecond),
 		"compaction.context": s.Compact.Context, "compaction.floor": s.Compact.Floor,
 	} {
 		if n < 0 || n > maxCount {

@@ -8,34 +8,41 @@ import (
 	"github.com/toolrunner/toolrunner/internal/history"
 )
 
-// callsAfter returns the open calls of the state that r makes after before.
-func (r *Record) callsAfter(before *Record) ([]savedCall, error) {
-	if len(r.Calls) == 0 {
-		if r.KeepCalls {
-			return before.Calls, nil
-		}
-		return nil, nil
-	}
-	place := make(map[string]int, len(before.Calls))
-	for i := range before.Calls {
-		place[before.Calls[i].ID] = i
-	}
-	calls := r.Calls
+// callsAfter sets the open calls to those of the state that r makes after before, of
+// which it may change what it holds: nobody reads it any more.
+func (r *Record) callsAfter(before *Record) error {
+	changed := r.Calls
 	if r.KeepCalls {
-		calls = before.Calls
+		r.Calls, r.place = before.Calls, before.place
 	}
-	for i, call := range r.Calls {
-		at, ok := place[call.ID]
+	for i := range changed {
+		call := &changed[i]
+		if !r.KeepCalls && call.State != "" {
+			continue
+		}
+		at, ok := before.callAt(call.ID)
 		switch {
-		case (r.KeepCalls || call.State == "") && !ok:
-			return nil, fmt.Errorf("the call %q is to be as before, and was not there", call.ID)
+		case !ok:
+			return fmt.Errorf("the call %q is to be as before, and was not there", call.ID)
 		case r.KeepCalls:
-			calls[at] = call
-		case call.State == "":
-			calls[i] = before.Calls[at]
+			r.Calls[at], r.place = *call, before.place
+		default:
+			*call = before.Calls[at]
 		}
 	}
-	return calls, nil
+	return nil
+}
+
+// callAt returns the place of an open call.
+func (r *Record) callAt(id string) (at int, ok bool) {
+	if r.place == nil {
+		r.place = make(map[string]int, len(r.Calls))
+		for i := range r.Calls {
+			r.place[r.Calls[i].ID] = i
+		}
+	}
+	at, ok = r.place[id]
+	return at, ok
 }
 
 // restoreCalls reads the open calls, which are those that the history leaves open.
@@ -92,7 +99,7 @@ func (s *state) restoreRollback() {
 // restore returns the call use in the state that was saved.
 func (c *savedCall) restore(use history.Use) (*Call, error) {
 	state := slices.Index(callStates[:], c.State)
-	if state < 0 || c.Iteration < 0 || c.Reply < 0 {
+	if state < 0 || c.Iteration < 0 || c.Iteration > maxSteps || c.Reply < 0 || c.Reply > maxSteps {
 		return nil, fmt.Errorf("its state is %q, its iteration %d, its reply %d", c.State, c.Iteration, c.Reply)
 	}
 	call := &Call{
@@ -129,6 +136,9 @@ func checkResult(raw []byte, use history.Use) error {
 	b, err := history.ParseBlock(raw)
 	if err != nil || b.Kind != history.TypeToolResult || b.ToolUseID != use.ID || b.IsEmptyError() {
 		return fmt.Errorf("its result is no tool_result for it that the API accepts: %.200s", raw)
+	}
+	if err := history.CheckResult(raw); err != nil {
+		return fmt.Errorf("its result is none that the API accepts: %w", err)
 	}
 	return nil
 }

@@ -94,7 +94,7 @@ func (m *Machine) retract(lost bool, change func(*state)) {
 	m.streaming, m.exchange, m.calling = nil, exchange{}, true
 	m.update(func(s *state) {
 		if lost {
-			s.iteration++
+			s.iteration = more(s.iteration)
 		}
 		s.history.Forget(m.since(s.rollback.history))
 		s.discard(without(s.open, s.rollback.open))

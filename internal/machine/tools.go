@@ -2,6 +2,7 @@ package machine
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -123,9 +124,47 @@ func (m *Machine) RemoveTools(names []string) {
 // Defines reports whether requests define a tool of a name, among their tools or in a
 // message. One that was taken away still is defined.
 func (m *Machine) Defines(name string) bool {
-	adds := func(c history.Change) bool { return c.Add && c.Name == name }
-	return m.tools.Defines(name) || slices.ContainsFunc(slices.Concat(m.s.history.Changes, m.s.queue.Changes), adds) ||
-		slices.ContainsFunc(m.tools.pending, func(p pendingChange) bool { return slices.ContainsFunc(p.changes, adds) })
+	defines := func(c history.Change) bool { return c.Defines() && c.Name == name }
+	return m.tools.Defines(name) || slices.ContainsFunc(m.toolChanges(), defines)
+}
+
+// toolChanges returns the changes of tools that messages make, or will.
+func (m *Machine) toolChanges() []history.Change {
+	all := slices.Concat(m.s.history.Changes, m.s.queue.Changes)
+	for _, p := range m.tools.pending {
+		all = append(all, p.changes...)
+	}
+	return all
+}
+
+// CheckReferences says which part of the state refers to a tool that requests do not
+// define, for all that given knows of Params.Tools.
+func (m *Machine) CheckReferences(given func(name string) bool) error {
+	defined := func(name string) bool { return m.Defines(name) || given(name) }
+	check := func(where string, i int, raw []byte) error {
+		if err := history.CheckResultReferences(raw, defined); err != nil {
+			return snapshotError(err, "%s[%d]", where, i)
+		}
+		return nil
+	}
+	for where, messages := range map[string][]history.Message{"messages": m.s.history.Messages, "queue": m.s.queue.Messages} {
+		for i := range messages {
+			if err := check(where, i, messages[i].Raw); err != nil {
+				return err
+			}
+		}
+	}
+	for i, call := range slices.Concat(m.s.open, m.s.discarded) {
+		if err := cmp.Or(check("calls", i, call.block), check("calls", i, call.failure)); err != nil {
+			return err
+		}
+	}
+	for _, c := range m.toolChanges() {
+		if c.Add && c.Refers && !defined(c.Name) {
+			return snapshotError(nil, "it adds the tool %q, which is not among the tools; pass it to Resume", c.Name)
+		}
+	}
+	return nil
 }
 
 // Defines reports whether a tool of a name is among those that a run begins with, or was

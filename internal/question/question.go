@@ -4,6 +4,7 @@
 package question
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -29,13 +30,16 @@ type Lines interface {
 type Asker struct {
 	Out   io.Writer
 	Typed Lines
-	// Size returns the columns and rows of the terminal, of which 0 are unknown. Input
-	// that takes more rows is shown in pages. Nil: both are unknown.
+	// Size returns the columns and rows of the terminal; one that does not know them
+	// returns 0, and counts as 80 columns and 24 rows. Input that takes more rows is shown
+	// in pages. Nil: there is no terminal, and no page.
 	Size func() (columns, rows int)
 	// Paint marks the line that separates a question from the text before. Nil: it is
 	// not marked.
 	Paint func(string) string
 }
+
+const standardHeight = 24 // rows of a terminal that does not know them
 
 // Fence begins each question. [Unfence] keeps it out of other text.
 const Fence = "═══ toolrunner asks ═══"
@@ -48,6 +52,7 @@ func (a *Asker) Ask(ctx context.Context, call Call, offer Offer) (Answer, error)
 	columns, height := 0, 0
 	if a.Size != nil {
 		columns, height = a.Size()
+		height = cmp.Or(height, standardHeight)
 	}
 	what := fmt.Sprintf("%s with %d bytes of input", Line(call.Name), len(call.Input))
 	fence := Fence
@@ -61,7 +66,8 @@ func (a *Asker) Ask(ctx context.Context, call Call, offer Offer) (Answer, error)
 		return answer, err
 	}
 	prompt := "Run " + what + "? " + offer.choices(Line(call.Name)) + ": "
-	for a.Typed.Drop(); ; {
+	for {
+		a.Typed.Drop()
 		if err := a.write(prompt); err != nil {
 			return Answer{}, err
 		}

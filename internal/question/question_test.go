@@ -136,6 +136,48 @@ func TestLongInputIsPaged(t *testing.T) {
 	}
 }
 
+// paste is a person who pastes lines at each prompt, all at once.
+type paste struct {
+	pastes  [][]string
+	waiting []string
+}
+
+func (p *paste) Drop() { p.waiting = nil }
+
+func (p *paste) Next(context.Context) (line string, err error) {
+	if len(p.waiting) == 0 && len(p.pastes) > 0 {
+		p.waiting, p.pastes = p.pastes[0], p.pastes[1:]
+	}
+	if len(p.waiting) == 0 {
+		return "", io.EOF
+	}
+	line, p.waiting = p.waiting[0], p.waiting[1:]
+	return line, nil
+}
+
+// A2 "what was typed before a question never answers it": of lines that are pasted, the
+// first alone answers; the prompt that comes again drops the others.
+func TestPastedLinesAnswerOnePromptOnly(t *testing.T) {
+	a := question.Asker{Out: io.Discard, Typed: &paste{pastes: [][]string{{"see below:", "y", "y"}, {"n"}}}}
+	answer, err := a.Ask(t.Context(), question.Call{Name: "bash", Input: []byte(`{}`)}, question.Offer{})
+	if answer.Kind != question.Deny || err != nil {
+		t.Errorf("the answer is %+v, %v; want that of the second paste", answer, err)
+	}
+}
+
+// A2 "10 MB scroll away": a terminal that does not know its height has pages too.
+func TestTerminalWithoutAHeightHasPages(t *testing.T) {
+	var out bytes.Buffer
+	a := question.Asker{Out: &out, Typed: &typist{lines: []string{"", "", "y"}}, Size: func() (int, int) { return 0, 0 }}
+	call := question.Call{Name: "bash", Input: []byte(`{"command":"rm -rf /` + strings.Repeat(`\nls`, 50) + `"}`)}
+	if answer, err := a.Ask(t.Context(), call, question.Offer{}); answer.Kind != question.Allow || err != nil {
+		t.Errorf("the answer is %+v, %v", answer, err)
+	}
+	if pages := strings.Count(out.String(), "Enter: more") + 1; pages != 3 {
+		t.Errorf("the input has %d pages, want 3", pages)
+	}
+}
+
 type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }

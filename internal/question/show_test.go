@@ -11,7 +11,7 @@ import (
 	"github.com/toolrunner/toolrunner/internal/question"
 )
 
-var widths = []int{40, 80, 200}
+var widths = []int{20, 40, 80, 200}
 
 // bash is the schema of a tool that runs commands.
 const bash = `{"type":"object","properties":{"command":{"type":"string"},"restart":{"type":"boolean"}}}`

@@ -37,8 +37,9 @@ type Input struct {
 
 	Definitions []Definition      // of the runner's tools; Params.Tools are sent in their place
 	Messages    []history.Message // at least one
-	Container   string            // of the last reply that had one
-	System      *System           // keeps the encoded system prompt from one request to the next
+	Thread      Thread
+	Container   string  // of the last reply that had one
+	System      *System // keeps the encoded system prompt from one request to the next
 }
 
 // Request is one request. Its fields may be set until it is sent.
@@ -50,36 +51,39 @@ type Request struct {
 	// OnRetry, if not nil, is called before each attempt but the first, with the
 	// response to the one before, or nil.
 	OnRetry func(before *http.Response)
+	// OnRejected, if not nil, is called with the response to an attempt that the API wants
+	// to be repeated, before the SDK waits and perhaps does so.
+	OnRejected func(*http.Response)
 	// OnResponse, if not nil, is called with the response to each attempt, before its body
 	// is read.
 	OnResponse func(*http.Response)
+	// MaxResponse is how many bytes of a response are read; 0: all. See TooLarge.
+	MaxResponse int64
 	// OnHeader, if not nil, is called with the headers of each attempt.
 	OnHeader func(http.Header)
 
-	given    []string  // names of Params.Tools
+	thread   Thread
 	rest     wire.Body // what follows Params, up to the end of the object
 	messages int
 	attempts int
 	departed bool           // it may have reached the API
 	sent     *wire.Body     // by the last attempt
 	response *http.Response // to it
+	body     limitedBody    // of the response
 }
 
-// New puts a request together. Its errors name the field of the parameters that
-// cannot be sent.
-func New(in Input) (*Request, error) {
-	r := &Request{Params: in.Params}
+// New puts a request together, with the head of in. Its errors name the field of the
+// parameters that cannot be sent.
+func New(in Input, head *Head) (*Request, error) {
+	r := &Request{Params: in.Params, thread: in.Thread}
 	if in.DropToolChoice {
 		r.Params.ToolChoice = anthropic.BetaToolChoiceUnionParam{}
 	}
-	r.rest.Grow(2*len(in.Params.Tools) + 11)
-	if err := r.shape(&in); err != nil {
+	r.rest.Grow(16)
+	if err := r.shape(&in, head); err != nil {
 		return nil, err
 	}
-	if err := r.appendSystem(in.System); err != nil {
-		return nil, fmt.Errorf("Params.System: %w", err)
-	}
-	r.Params.Tools = nil
+	r.Params.System, r.Params.Tools = nil, nil
 	r.adoptContainer(in.Container)
 	if err := r.fixFormats(); err != nil {
 		return nil, fmt.Errorf("the schema of the output format: %w", err)
@@ -87,17 +91,24 @@ func New(in Input) (*Request, error) {
 	if err := r.appendThinking(); err != nil {
 		return nil, fmt.Errorf("Params.Thinking: %w", err)
 	}
-	if err := r.appendTools(in.Params.Tools, in.Definitions); err != nil {
-		return nil, err
+	if len(in.Messages) == 0 {
+		return nil, errors.New("there are no messages; give Params.Messages to New, or call AppendMessages")
 	}
-	return r, r.appendMessages(in.Messages)
+	r.appendThread()
+	if in.Thread.Previous == "" {
+		r.appendHead(head)
+		r.appendMessages(in.Messages)
+	} else {
+		r.appendMessages(in.Messages[in.Thread.Kept:])
+	}
+	return r, nil
 }
-
-// Given returns the names of Params.Tools.
-func (r *Request) Given() []string { return r.given }
 
 // Messages returns the number of messages in the body.
 func (r *Request) Messages() int { return r.messages }
+
+// Thread returns how the request gives the API the history.
+func (r *Request) Thread() Thread { return r.thread }
 
 // Size returns the number of bytes in the body that the SDK does not encode.
 func (r *Request) Size() int64 { return r.rest.Size() }
@@ -109,7 +120,7 @@ func (r *Request) Attempts() int { return r.attempts }
 func (r *Request) Response() *http.Response { return r.response }
 
 // shape gives the request the parameters that its kind asks for.
-func (r *Request) shape(in *Input) error {
+func (r *Request) shape(in *Input, head *Head) error {
 	switch in.Kind {
 	case Compaction:
 		if err := CheckCompactable(&r.Params); err != nil {
@@ -118,7 +129,7 @@ func (r *Request) shape(in *Input) error {
 		compact(&r.Params)
 		r.Params.Compaction = configOr(in.Compaction)
 	case Summary:
-		in.Summarizer.shape(&r.Params, len(in.Definitions)+len(in.Params.Tools) > 0)
+		in.Summarizer.shape(&r.Params, head.HasTools())
 	default:
 	}
 	return nil
@@ -141,19 +152,6 @@ func (r *Request) adoptContainer(id string) {
 	}
 }
 
-// appendSystem moves the system prompt from the parameters to what follows them.
-func (r *Request) appendSystem(s *System) error {
-	if r.Params.System == nil {
-		return nil
-	}
-	if err := s.Set(r.Params.System); err != nil {
-		return err
-	}
-	r.rest.Append([]byte(`,"system":`), s.raw)
-	r.Params.System = nil
-	return nil
-}
-
 // appendThinking moves the thinking from the parameters to what follows them, as
 // the SDK writes warnings about it to standard error.
 func (r *Request) appendThinking() error {
@@ -172,19 +170,17 @@ func (r *Request) appendThinking() error {
 	return nil
 }
 
-func (r *Request) appendMessages(messages []history.Message) error {
+func (r *Request) appendMessages(messages []history.Message) {
 	r.messages = len(messages)
-	if len(messages) == 0 {
-		return errors.New("there are no messages; give Params.Messages to New, or call AppendMessages")
-	}
 	r.rest.Append([]byte(`,"messages":[`))
-	last := len(messages) - 1
-	if last > 0 {
+	if last := len(messages) - 1; last >= 0 {
 		r.rest.AppendList(earlier(messages[:last]))
-		r.rest.Append(comma)
+		if last > 0 {
+			r.rest.Append(comma)
+		}
+		r.rest.Append(trimEnd(messages[last]))
 	}
-	r.rest.Append(trimEnd(messages[last]), []byte("]}"))
-	return nil
+	r.rest.Append([]byte("]}"))
 }
 
 // earlier are the messages before the last, as a body has them.

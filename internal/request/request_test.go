@@ -49,10 +49,19 @@ func send(t *testing.T, r *request.Request, options ...option.RequestOption) ([]
 	return sent.bodies[0], nil
 }
 
+// made returns the request of an input.
+func made(in request.Input) (*request.Request, error) {
+	head, err := in.Head()
+	if err != nil {
+		return nil, err
+	}
+	return request.New(in, head)
+}
+
 // bodyOf returns the body of a request.
 func bodyOf(t *testing.T, in request.Input) []byte {
 	t.Helper()
-	r, err := request.New(in)
+	r, err := made(in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,7 +297,7 @@ func TestNewRefusesWhatCannotBeSent(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			in := hi(t)
 			tt.change(&in)
-			if _, err := request.New(in); err == nil || !strings.Contains(err.Error(), tt.want) {
+			if _, err := made(in); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error = %v, want one that says %q", err, tt.want)
 			}
 		})
@@ -300,7 +309,7 @@ type tree struct{ Children []*tree }
 
 func TestOptionsMayNotSetWhatTheRunnerOwns(t *testing.T) {
 	for _, name := range []string{"messages", "system", "tools", "thinking"} {
-		r, err := request.New(hi(t))
+		r, err := made(hi(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -308,7 +317,7 @@ func TestOptionsMayNotSetWhatTheRunnerOwns(t *testing.T) {
 			t.Errorf("an option that sets %s sends %s (%v), want an error that names Params", name, body, err)
 		}
 	}
-	r, err := request.New(hi(t))
+	r, err := made(hi(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -317,7 +326,7 @@ func TestOptionsMayNotSetWhatTheRunnerOwns(t *testing.T) {
 		t.Errorf("an option that sets top_k sends %s (%v)", body, err)
 	}
 	for _, head := range []string{`[]`, ``, `"x"`} {
-		r, err := request.New(hi(t))
+		r, err := made(hi(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -325,7 +334,7 @@ func TestOptionsMayNotSetWhatTheRunnerOwns(t *testing.T) {
 			t.Errorf("an option that makes the body %q sends %s", head, body)
 		}
 	}
-	r, err = request.New(hi(t))
+	r, err = made(hi(t))
 	if err != nil {
 		t.Fatal(err)
 	}

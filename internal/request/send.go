@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
+	"time"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/option"
@@ -37,11 +39,35 @@ func (r *Request) Option() option.RequestOption {
 		if r.OnHeader != nil && r.response != nil && r.response.Request != nil { // what signs comes after us
 			r.OnHeader(r.response.Request.Header)
 		}
+		r.limit()
+		if r.OnRejected != nil && isRejected(r.response) {
+			r.OnRejected(r.response)
+		}
 		if r.OnResponse != nil && r.response != nil {
 			r.OnResponse(r.response)
 		}
 		return r.response, err
 	})
+}
+
+// isRejected reports whether the API may take the request another time.
+func isRejected(response *http.Response) bool {
+	return response != nil && (response.StatusCode == http.StatusTooManyRequests || response.StatusCode >= http.StatusInternalServerError)
+}
+
+// RetryAfter returns how long the API asks to wait.
+func RetryAfter(header http.Header, now time.Time) (time.Duration, bool) {
+	const most = 1e9 // a time.Duration has room for that many seconds
+	if n, err := strconv.ParseFloat(header.Get("Retry-After-Ms"), 64); err == nil && n >= 0 && n < most {
+		return time.Duration(n * float64(time.Millisecond)), true
+	}
+	if n, err := strconv.ParseFloat(header.Get("Retry-After"), 64); err == nil && n >= 0 && n < most {
+		return time.Duration(n * float64(time.Second)), true
+	}
+	if at, err := http.ParseTime(header.Get("Retry-After")); err == nil {
+		return max(0, at.Sub(now)), true
+	}
+	return 0, false
 }
 
 // Departure returns the option that takes note that the request leaves. It must come
@@ -82,7 +108,7 @@ func (r *Request) Describe(err error) error {
 func (r *Request) complete(head []byte) (*wire.Body, error) {
 	err := wire.Members(head, func(key, _ []byte) error {
 		switch string(key) {
-		case "messages", "system", "tools", "thinking":
+		case "messages", "system", "thread", "tools", "thinking":
 			return fmt.Errorf("a request option sets %q in the body; set it in Params", key)
 		}
 		return nil

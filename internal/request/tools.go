@@ -39,42 +39,6 @@ func EncodeTool(tool json.Marshaler) ([]byte, error) {
 	return data, nil
 }
 
-// appendTools adds the caller's definitions, and those of the runner's tools
-// that are not among them.
-func (r *Request) appendTools(given []anthropic.BetaToolUnionParam, own definitions) error {
-	if len(given)+len(own) == 0 {
-		return nil
-	}
-	r.rest.Append([]byte(`,"tools":[`))
-	names := make(map[string]bool, len(given))
-	for i, tool := range given {
-		definition, err := EncodeTool(tool)
-		if err != nil {
-			return fmt.Errorf("Params.Tools[%d]: %w", i, err)
-		}
-		name := wire.StringMember(definition, "name")
-		if names[name] {
-			return fmt.Errorf("Params.Tools[%d]: the name %q is taken by an earlier tool; names must be unique", i, name)
-		}
-		if names[name] = name != ""; name != "" {
-			r.given = append(r.given, name)
-		}
-		if i > 0 {
-			r.rest.Append(comma)
-		}
-		r.rest.Append(definition)
-	}
-	if len(given) > 0 {
-		own = slices.DeleteFunc(slices.Clone(own), func(d Definition) bool { return names[d.Name] })
-		if len(own) > 0 {
-			r.rest.Append(comma)
-		}
-	}
-	r.rest.AppendList(own)
-	r.rest.Append([]byte("]"))
-	return nil
-}
-
 // NamesOf returns the names of definitions. What cannot be encoded has none.
 func NamesOf(tools []anthropic.BetaToolUnionParam) []string {
 	var names []string
@@ -86,35 +50,6 @@ func NamesOf(tools []anthropic.BetaToolUnionParam) []string {
 		}
 	}
 	return names
-}
-
-// definitions are tools as a body has them.
-type definitions []Definition
-
-func (d definitions) Len() int        { return len(d) }
-func (d definitions) At(i int) []byte { return d[i].Raw }
-
-// Breakpoints counts the cache_control that a request has outside of its messages: in
-// the parameters, the system prompt as it was set last, and the definitions of own
-// that none of the caller's replaces.
-func Breakpoints(p *anthropic.BetaMessageNewParams, system *System, own []Definition) int {
-	n := system.breakpoints
-	if HasCacheControl(p.CacheControl) {
-		n++
-	}
-	given := make(map[string]bool)
-	for _, tool := range p.Tools {
-		if definition, err := EncodeTool(tool); err == nil {
-			n += history.CountBreakpoints(definition)
-			given[wire.StringMember(definition, "name")] = true
-		}
-	}
-	for _, tool := range own {
-		if !given[tool.Name] {
-			n += tool.Breakpoints
-		}
-	}
-	return n
 }
 
 // Names reports whether definitions of the caller have a tool of a name, for all that they

@@ -8,6 +8,12 @@ import (
 	"github.com/toolrunner/toolrunner/internal/wire"
 )
 
+// Trims reports whether the last message goes out without the space at its end.
+func Trims(messages []history.Message) bool {
+	last := messages[len(messages)-1]
+	return len(trimEnd(last)) != len(last.Raw)
+}
+
 // trimEnd returns the message without the space at its end if it is one that
 // the model is to go on with, as the API refuses it there.
 func trimEnd(m history.Message) []byte {

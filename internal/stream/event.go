@@ -47,8 +47,17 @@ type Event struct {
 }
 
 // Added returns the text that the event adds to a text block, to a thinking block,
-// and to the input of a call. At most one of them is not empty.
+// and to the input of a call, or that a block begins with. At most one of them is not empty.
 func (e *Event) Added() (text, thinking, input string) {
+	if e.Type == BlockStart {
+		switch wire.StringMember(e.block, "type") {
+		case textBlock:
+			text = wire.StringMember(e.block, "text")
+		case thinkingBlock:
+			thinking = wire.StringMember(e.block, "thinking")
+		}
+		return text, thinking, ""
+	}
 	switch e.deltaType {
 	case textDelta:
 		text = wire.UnquoteContent(e.content)

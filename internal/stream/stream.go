@@ -162,6 +162,9 @@ func (r *Reader) Keep() {
 	}
 }
 
+// IsWhole reports whether the server has sent the message at once.
+func (r *Reader) IsWhole() bool { return r.whole != nil }
+
 // Ended reports whether Next returns an error from now on.
 func (r *Reader) Ended() bool { return r.err != nil }
 

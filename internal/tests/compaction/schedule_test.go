@@ -81,7 +81,7 @@ func TestACompactionComesOnceTheTurnIsComplete(t *testing.T) {
 			replies: []toolrunnertest.Reply{runtest.LookAt("c1").StopReason("max_tokens")},
 			flows:   []string{"send " + hi},
 			turns:   []string{"max_tokens"}, outcome: toolrunner.OutcomeTruncated, count: 1, last: "msg_1",
-			warned: []string{"compaction skipped"},
+			warned: []string{"calls not run", "compaction skipped"},
 		},
 		{
 			name: "in the final turn, at the limit", limit: 1,

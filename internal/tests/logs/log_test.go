@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/option"
@@ -49,6 +51,7 @@ func TestRecordsHaveTheirNames(t *testing.T) {
 		"run ended":         "INFO outcome iterations replies input_tokens output_tokens",
 		"request retried":   "WARN iteration attempt status",
 		"request failed":    "WARN iteration error",
+		"request rejected":  "WARN iteration attempt status retry_after",
 		"reply changed":     "WARN iteration change",
 		"message sent":      "DEBUG role message",
 		"message received":  "DEBUG message",
@@ -238,4 +241,58 @@ func TestRunOfAChildProcess(t *testing.T) {
 		}
 	}
 	os.Exit(0) // before the test binary says how it went
+}
+
+// A12: a request that the API does not take now is recorded before the wait, with the time
+// that the API names.
+func TestWhatIsWaitedForIsRecorded(t *testing.T) {
+	for name, test := range map[string]struct {
+		key, value string
+		want       time.Duration
+	}{
+		"seconds":      {"Retry-After", "2", 2 * time.Second},
+		"fractions":    {"Retry-After", "0.5", 500 * time.Millisecond},
+		"milliseconds": {"Retry-After-Ms", "1500", 1500 * time.Millisecond},
+		"a date":       {"Retry-After", "Sat, 01 Jan 2000 00:00:03 GMT", 3 * time.Second},
+		"an hour":      {"Retry-After", "3600", time.Hour},
+		"nothing":      {"X", "x", -1},
+		"nonsense":     {"Retry-After", "soon", -1},
+		"too much":     {"Retry-After", "1e300", -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tape := &runtest.RecordTape{Level: slog.LevelWarn}
+				params := toolrunner.Params{Logger: slog.New(tape), RequestOptions: []option.RequestOption{option.WithMaxRetries(1)}}
+				c := runtest.StartUnchecked(t, params, nil, toolrunnertest.Status(429, "rate_limit_error", "slow down").Header(test.key, test.value), toolrunnertest.Text("so"))
+				c.Run(t)
+				records := tape.Named("request rejected")
+				if len(records) != 1 || records[0].Attrs["status"].Int64() != 429 || records[0].Attrs["attempt"].Int64() != 1 {
+					t.Fatalf("records = %v", records)
+				}
+				got, ok := records[0].Attrs["retry_after"]
+				if ok != (test.want >= 0) || ok && got.Duration() != test.want {
+					t.Errorf("retry_after = %v, want %v", got, test.want)
+				}
+			})
+		})
+	}
+}
+
+// W12: calls of a reply that did not stop for them are not run, and that is no silent loss.
+func TestCallsThatAreNotRunAreRecorded(t *testing.T) {
+	for reason, want := range map[string]int{"end_turn": 1, "max_tokens": 1, "refusal": 1, "stop_sequence": 1, "tool_use": 0, "pause_turn": 0} {
+		tape := &runtest.RecordTape{Level: slog.LevelWarn}
+		params := toolrunner.Params{Logger: slog.New(tape)}
+		c := runtest.New(t, toolrunnertest.Message(toolrunnertest.Say("x"), toolrunnertest.Call("a", "look", `{}`)).StopReason(reason))
+		c.Server.Otherwise(toolrunnertest.Text("so"))
+		params.BetaMessageNewParams = runtest.Asking("hi").BetaMessageNewParams
+		r := c.NewRunner(t, params, runtest.Says("look", "ok"))
+		if _, err := r.RunToCompletion(t.Context()); err != nil && !errors.Is(err, toolrunner.ErrTruncated) && !errors.Is(err, toolrunner.ErrRefused) {
+			t.Errorf("%s: %v", reason, err)
+		}
+		records := tape.Named("calls not run")
+		if len(records) != want || want == 1 && (records[0].Attrs["count"].Int64() != 1 || records[0].Attrs["stop_reason"].String() != reason) {
+			t.Errorf("%s: records = %v, want %d", reason, records, want)
+		}
+	}
 }

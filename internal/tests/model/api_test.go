@@ -19,6 +19,10 @@ func newParams() toolrunner.Params {
 	return toolrunner.Params{BetaMessageNewParams: anthropic.BetaMessageNewParams{Model: "m", MaxTokens: 1024}}
 }
 
+func systemOf(text string) []anthropic.BetaTextBlockParam {
+	return []anthropic.BetaTextBlockParam{{Text: text}}
+}
+
 // toolNames are the tools of a world; the last is not there at the beginning.
 var toolNames = []string{"pay", "look", "again", "alone", "late"}
 

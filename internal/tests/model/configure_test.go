@@ -25,6 +25,8 @@ func (w *world) configure(_ *moment, words []string) {
 		if word(words, 1) == "client" {
 			p.AutoCompact.Client = &toolrunner.ClientCompaction{Prompt: summaryPrompt}
 		}
+	case "threads":
+		p.MessageThread = true
 	case "limit":
 		w.restless = true
 		limitCalls(p, 1)

@@ -45,8 +45,10 @@ var dimensions = []dimension{
 	{"checkpoint", "checkpoint", 2, []string{"fail"}},
 	{"configuration", "setup", 6, []string{
 		"eager", "eager", "approve", "approve", "checkpoint", "checkpoint", "serial", "given call", "compaction",
-		"compaction client", "limit",
+		"compaction client", "limit", "threads", "threads",
 	}},
+	{"memory of threads", "thread", 4, []string{"keep", "forget", "forget", "busy", "spent", "differs", "unsupported"}},
+	{"system prompt", "body", 1, []string{"prompt a", "prompt b"}},
 	{"given histories", "setup", 1, []string{"given hang", "given call", "given hang", "given call", "given call hang"}},
 	{"summaries", "summary", 1, []string{"none", "http 500"}},
 }
@@ -116,7 +118,7 @@ func generate(seed uint64) program {
 }
 
 // needs are the settings without which a step does nothing.
-var needs = map[string]string{"ask": "approve", "checkpoint": "checkpoint", "defer": "eager", "crash": "checkpoint"}
+var needs = map[string]string{"ask": "approve", "checkpoint": "checkpoint", "defer": "eager", "crash": "checkpoint", "thread": "threads"}
 
 // needed returns settings for the steps of a program, more often than not.
 func (g generator) needed(p program) (settings program) {
@@ -132,7 +134,7 @@ func (g generator) needed(p program) (settings program) {
 
 // burst makes one to three steps of a site that is not main.
 func (g generator) burst(bodies int) (steps program) {
-	kind := pick(g, []string{"body", "body", "body", "call", "ask", "ask", "checkpoint", "summary"})
+	kind := pick(g, []string{"body", "body", "body", "call", "ask", "ask", "checkpoint", "summary", "thread"})
 	site := kind
 	switch kind {
 	case "body":

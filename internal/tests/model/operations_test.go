@@ -34,7 +34,8 @@ func init() { //nolint:gochecknoinits // some of them run others
 		"allow": decideNow, "deny": decideNow, "suspend": decideNow, "change": decideNow,
 		"fail":  (*world).failNow,
 		"eager": (*world).configure, "approve": (*world).configure, "checkpoint": (*world).configure, "serial": (*world).configure,
-		"given": (*world).configure, "compaction": (*world).configure, "limit": (*world).configure,
+		"given": (*world).configure, "compaction": (*world).configure, "limit": (*world).configure, "threads": (*world).configure,
+		"prompt": (*world).prompt,
 	}
 }
 

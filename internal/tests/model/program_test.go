@@ -10,6 +10,7 @@ import (
 //	setup         before the runner is made
 //	reply         the server's next answer to a request for a turn
 //	summary       its next answer to a request to compact
+//	thread        what its memory of threads does to a request of one
 //	main          the program that owns the runner
 //	body N        the loop body of the Nth turn that any loop hands out
 //	call ID       the handler of the calls that the server sent with this id

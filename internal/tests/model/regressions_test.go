@@ -330,3 +330,17 @@ func TestConversationGoesOnAfterCodeBeforeASeam(t *testing.T) {
 		{"main", "append user"},
 	})
 }
+
+// T3 of message threads: a request that leaves white space out at its end leaves nothing at
+// the API that could be continued: that would be another conversation than the history.
+func TestTrimmedRequestsBeginThreads(t *testing.T) {
+	holds(t, "T3", program{
+		{"setup", "given hang"},
+		{"setup", "threads"},
+		{"reply", "pause_turn: blank"},
+		{"reply", "tool_use: call b look"},
+		{"reply", "something_new: "},
+		{"main", "stream"},
+		{"main", "append user"},
+	})
+}

@@ -25,6 +25,7 @@ import (
 // unknown events, "+short" as a stream that ends before the stop reason,
 // "+nostop" as one that ends right after it, "+big" with a usage that compacts.
 type reply struct {
+	id     string
 	stop   string
 	flags  []string
 	blocks []string
@@ -59,6 +60,12 @@ func (r reply) String() string {
 
 func (r reply) has(flag string) bool {
 	return slices.Contains(r.flags, flag)
+}
+
+// cut reports whether the arguments of a call were cut off, which the history does not hold
+// as they came.
+func (r reply) cut() bool {
+	return slices.ContainsFunc(r.blocks, func(b string) bool { return strings.HasPrefix(b, "cut") })
 }
 
 // part is a block of a reply on the wire: as it is in a plain reply, and as a
@@ -112,8 +119,8 @@ func (r reply) message(parts []part) string {
 	for i, p := range parts {
 		whole[i] = p.whole
 	}
-	return fmt.Sprintf(`{"id":"msg","type":"message","role":"assistant","model":"m","content":[%s],"stop_reason":%s,"stop_sequence":null,"usage":%s}`,
-		strings.Join(whole, ","), r.stopJSON(), r.usage())
+	return fmt.Sprintf(`{"id":%q,"type":"message","role":"assistant","model":"m","content":[%s],"stop_reason":%s,"stop_sequence":null,"usage":%s}`,
+		r.id, strings.Join(whole, ","), r.stopJSON(), r.usage())
 }
 
 func (r reply) stopJSON() string {
@@ -140,7 +147,7 @@ func (r reply) stream(parts []part) (events string, complete bool) {
 			send("novel_event", `{"type":"novel_event","x":1}`)
 		}
 	}
-	send("message_start", `{"type":"message_start","message":{"id":"msg","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":`+r.usage()+`}}`)
+	send("message_start", `{"type":"message_start","message":{"id":"`+r.id+`","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":`+r.usage()+`}}`)
 	odd()
 	for i, p := range parts {
 		start := p.start

@@ -45,7 +45,12 @@ func (w *world) serve(r *http.Request) (*http.Response, error) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.note("request %d messages: %s", len(q.Messages), outline(q.Messages))
+	q, code := w.recall(r, q)
+	if code != "" {
+		w.note("a thread is refused: %s", code)
+		return refuseThread(r, code), nil
+	}
+	w.note("request %d messages, thread %v: %s", len(q.Messages), q.Thread != nil || q.inThread, outline(q.Messages))
 	if w.check(q); w.violation != nil {
 		return nil, errOver
 	}
@@ -141,6 +146,7 @@ func (w *world) answer(r *http.Request, q *request) (*http.Response, error) {
 		return failure(r, code), nil
 	}
 	parts, items := w.parts(spec, q)
+	spec.id = w.token("msg_")
 	if !q.Stream && spec.has("+short") {
 		w.excused = true
 		return failure(r, "500"), nil
@@ -154,9 +160,11 @@ func (w *world) answer(r *http.Request, q *request) (*http.Response, error) {
 	if !q.Stream {
 		w.paused = pauses
 		w.history.reply = items
+		w.store(q, spec.id, parts, spec.stop != "refusal" && !spec.cut())
 		return response(r, "application/json", spec.message(parts)), nil
 	}
 	events, complete := spec.stream(parts)
+	w.store(q, spec.id, parts, complete && spec.stop != "refusal" && !spec.cut())
 	if complete {
 		w.paused = pauses
 		w.history.reply = items
@@ -174,7 +182,7 @@ func (w *world) summarize(r *http.Request, q *request) (*http.Response, error) {
 		w.excused = true
 		return failure(r, code), nil
 	}
-	content, spec := `"gist"`, reply{stop: "compaction"}
+	content, spec := `"gist"`, reply{stop: "compaction", id: w.token("msg_")}
 	if do == "none" {
 		content = "null"
 	} else {

@@ -18,9 +18,17 @@ type request struct {
 	Compaction json.RawMessage   `json:"compaction"`
 	Tools      []json.RawMessage `json:"tools"`
 	Messages   []message         `json:"messages"`
+	System     json.RawMessage   `json:"system"`
+	Thread     *struct {
+		Type     string `json:"type"`
+		Previous string `json:"previous_message_id"`
+	} `json:"thread"`
 
-	raws []json.RawMessage // the messages as they were sent
-	body []byte
+	raws     []json.RawMessage // the messages as they were sent
+	toolsRaw json.RawMessage
+	body     []byte
+	joined   *thread // that the request continued
+	inThread bool
 }
 
 type message struct {
@@ -60,12 +68,15 @@ func (b *blocks) UnmarshalJSON(data []byte) error {
 
 func parseRequest(body []byte) (*request, error) {
 	q := &request{body: body}
-	var raws struct{ Messages []json.RawMessage }
+	var raws struct {
+		Messages []json.RawMessage
+		Tools    json.RawMessage
+	}
 	if err := json.Unmarshal(body, q); err != nil {
 		return nil, err
 	}
 	err := json.Unmarshal(body, &raws)
-	q.raws = raws.Messages
+	q.raws, q.toolsRaw = raws.Messages, raws.Tools
 	return q, err
 }
 

@@ -59,6 +59,7 @@ type world struct {
 	restless   bool            // a twin may differ: limits, compactions, changes of tools
 	twin       *twin
 	kept       *kept
+	memory     memory
 }
 
 // play runs a program, and returns what did not hold.

@@ -47,14 +47,14 @@ func judge(t *testing.T, messages []string) verdict {
 	srv.Otherwise(toolrunnertest.Text("done"))
 	params := toolrunner.Params{BetaMessageNewParams: anthropic.BetaMessageNewParams{Model: "m", MaxTokens: 1}}
 	for _, m := range messages {
-		params.Messages = append(params.Messages, param.Override[anthropic.BetaMessageParam](json.RawMessage(m)))
+		params.Messages = append(params.Messages, verbatim(m))
 	}
 	client := srv.Client()
-	tool := toolrunner.NewRawTool(anthropic.BetaToolParam{Name: "f", InputSchema: anthropic.BetaToolInputSchemaParam{}},
-		func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
-			return toolrunner.TextResult("ran"), nil
-		})
+	tool := toolF()
 	runner, err := toolrunner.New(&client.Beta.Messages, []anthropic.BetaTool{tool}, params)
+	if set, resumed := otherWays(t, client, tool, params); !sameVerdict(err, set) || !sameVerdict(err, resumed) {
+		t.Errorf("New says %v, SetMessages %v, Resume %v\n%s", err, set, resumed, strings.Join(messages, "\n"))
+	}
 	if err != nil {
 		v.refused = err
 		return v
@@ -70,6 +70,18 @@ func judge(t *testing.T, messages []string) verdict {
 		t.Fatalf("the run ended with %v after requests that break %v\n%s", err, v.sent, strings.Join(messages, "\n"))
 	}
 	return v
+}
+
+func verbatim(message string) anthropic.BetaMessageParam {
+	return param.Override[anthropic.BetaMessageParam](json.RawMessage(message))
+}
+
+// toolF is the tool that requestOf defines.
+func toolF() *toolrunner.Tool {
+	return toolrunner.NewRawTool(anthropic.BetaToolParam{Name: "f", InputSchema: anthropic.BetaToolInputSchemaParam{}},
+		func(context.Context, *toolrunner.Call) (*toolrunner.Result, error) {
+			return toolrunner.TextResult("ran"), nil
+		})
 }
 
 // rulesOf returns the rules that a request breaks.

@@ -88,7 +88,7 @@ func sequenceOf(t *testing.T, r *toolrunner.Runner) int64 {
 func TestTornDeltaIsCutOff(t *testing.T) {
 	deltas := recorded(t, toolrunner.Params{})
 	path := filepath.Join(t.TempDir(), "run")
-	for _, n := range []int{1, 2, len(deltas)} {
+	for _, n := range []int{2, len(deltas)} {
 		whole, last := string(joined(deltas[:n-1])), string(deltas[n-1].Data)
 		for _, cut := range []int{0, 1, 10, 20, len(last) / 2, len(last) - 3, len(last) - 2, len(last) - 1} {
 			for _, tail := range []string{"", "\x00", strings.Repeat("\x00", 4096)} {
@@ -101,8 +101,11 @@ func TestTornDeltaIsCutOff(t *testing.T) {
 				if err != nil {
 					t.Fatalf("delta %d cut at %d: OpenFileCheckpoint() error = %v", n, cut, err)
 				}
-				if got := file.Snapshot(); string(got) != want || (got == nil) != (want == "") {
+				if got := file.Snapshot(); string(got) != want {
 					t.Fatalf("delta %d cut at %d: Snapshot() =\n%s\nwant\n%s", n, cut, got, want)
+				}
+				if got := string(file.Torn()); got != (whole + last[:cut])[len(want):] {
+					t.Fatalf("delta %d cut at %d: Torn() = %s", n, cut, got)
 				}
 				if got := string(readFile(t, path)); got != want {
 					t.Fatalf("delta %d cut at %d: the file holds\n%s\nwant\n%s", n, cut, got, want)
@@ -122,6 +125,62 @@ func TestTornDeltaIsCutOff(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A5: a file whose only record is cut off was not left by a crash, as the first record
+// gets there at once: it is a copy that was cut off, and a run that began again would do
+// everything a second time. It is refused, and nothing of it is changed.
+func TestOnlyRecordThatIsTornIsRefused(t *testing.T) {
+	deltas := recorded(t, toolrunner.Params{})
+	path := filepath.Join(t.TempDir(), "run")
+	for name, record := range map[string][]byte{"a first one": deltas[0].Data, "a later one": deltas[2].Data, "a sealed one": recorded(t, toolrunner.Params{SnapshotKey: []byte(sealKey)})[0].Data} {
+		for cut := 1; cut < len(record)-1; cut++ {
+			for _, tail := range []string{"", "\x00", "\n"} {
+				torn := string(record[:cut]) + tail
+				writeFile(t, path, torn)
+				file, err := toolrunner.OpenFileCheckpoint(path)
+				if refused := (*toolrunner.SnapshotError)(nil); !errors.As(err, &refused) {
+					t.Fatalf("OpenFileCheckpoint() of %s cut at %d = %v, %v, want a *SnapshotError", name, cut, file, err)
+				}
+				if got := string(readFile(t, path)); got != torn {
+					t.Fatalf("%s cut at %d was changed to\n%s", name, cut, got)
+				}
+				wantRefused(t, "", []byte(torn), name+" cut off")
+			}
+		}
+	}
+	writeFile(t, path, strings.Repeat("\x00", 100)) // something was there
+	if _, err := toolrunner.OpenFileCheckpoint(path); err == nil {
+		t.Error("a file of NUL bytes is taken for a new one")
+	}
+}
+
+// A6: space at the end is passed over once, not once for each record.
+func TestSpaceAtTheEndIsNothing(t *testing.T) {
+	whole := joined(recorded(t, toolrunner.Params{}))
+	path := filepath.Join(t.TempDir(), "run")
+	for _, space := range []string{" ", "\n\n", "\t\r\n" + strings.Repeat(" ", 1000)} {
+		if _, err := takeUp(t, "", append(bytes.Clone(whole), space...)); err != nil {
+			t.Errorf("Resume() with %q at the end: error = %v", space, err)
+		}
+		writeFile(t, path, string(whole)+space)
+		file, err := toolrunner.OpenFileCheckpoint(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(readFile(t, path)); got != string(whole) || file.Torn() != nil {
+			t.Errorf("the file holds\n%s\nTorn() = %q", got, file.Torn())
+		}
+		if err := file.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	writeFile(t, path, " \n")
+	file, err := toolrunner.OpenFileCheckpoint(path)
+	if err != nil || file.Snapshot() != nil {
+		t.Errorf("OpenFileCheckpoint() of space = %v, %v, want a new file", file, err)
+	}
+	defer file.Close()
 }
 
 // What is no delta is left alone: it may be somebody's.
@@ -180,36 +239,119 @@ func TestFileTakesOnlyWhatFollows(t *testing.T) {
 	}
 }
 
-// Two that have a file open write to it one at a time, and the second one notices.
+// P4, A8: one has a file at a time, and what others write without asking is noticed.
 func TestSecondWriterFails(t *testing.T) {
 	deltas := recorded(t, toolrunner.Params{})
-	for range 30 {
-		path := filepath.Join(t.TempDir(), "run")
-		writeFile(t, path, string(deltas[0].Data))
-		files, errs := make([]*toolrunner.FileCheckpoint, 4), make([]error, 4)
-		for i := range files {
-			var err error
-			if files[i], err = toolrunner.OpenFileCheckpoint(path); err != nil {
-				t.Fatal(err)
-			}
-			defer files[i].Close()
-		}
+	path := filepath.Join(t.TempDir(), "run")
+	first, err := toolrunner.OpenFileCheckpoint(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	wantInUse := func() {
+		t.Helper()
 		var wg sync.WaitGroup
-		for i, file := range files {
-			wg.Go(func() { errs[i] = file.Append(t.Context(), deltas[1]) })
+		for range 4 {
+			wg.Go(func() {
+				if _, err := toolrunner.OpenFileCheckpoint(path); err == nil || !strings.Contains(err.Error(), "is in use") {
+					t.Errorf("the second OpenFileCheckpoint() error = %v", err)
+				}
+			})
 		}
 		wg.Wait()
-		failed := 0
-		for _, err := range errs {
-			if err != nil && strings.Contains(err.Error(), "somebody else") {
-				failed++
+	}
+	wantInUse()
+	for _, d := range deltas[:3] {
+		if err := first.Append(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		wantInUse()
+	}
+	written := string(joined(deltas[:3])) + "\n"
+	writeFile(t, path, written)
+	if err := first.Append(t.Context(), deltas[3]); err == nil || !strings.Contains(err.Error(), "somebody else") {
+		t.Errorf("Append() to a file that somebody has written to: error = %v", err)
+	}
+	if got := string(readFile(t, path)); got != written {
+		t.Errorf("the file holds\n%s", got)
+	}
+}
+
+// A8: a file that was removed or replaced is an error, and what was to be saved is saved
+// where the run goes on.
+func TestFileThatIsReplacedIsNoticed(t *testing.T) {
+	for name, replaced := range map[string]bool{"removed": false, "replaced": true} {
+		path := filepath.Join(t.TempDir(), "run")
+		file, err := toolrunner.OpenFileCheckpoint(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		var ran runtest.Journal
+		params := runtest.Asking("hi")
+		params.Checkpoint = file.Append
+		c := runtest.Start(t, params, runtest.Tools(ran.Tool("work")), runtest.Calls("work", "a"), toolrunnertest.Text("done"))
+		for range c.All(t.Context()) {
+			break
+		}
+		kept := path + "-kept"
+		if err := os.Rename(path, kept); err != nil {
+			t.Fatal(err)
+		}
+		if replaced {
+			writeFile(t, path, string(readFile(t, kept)))
+		}
+		for range 2 {
+			if _, err := c.RunToCompletion(t.Context()); err == nil || !strings.Contains(err.Error(), "checkpoint failed") {
+				t.Errorf("%s: RunToCompletion() error = %v", name, err)
 			}
 		}
-		if failed != len(errs)-1 {
-			t.Fatalf("%d of %d writers failed, want all but one: %v", failed, len(errs), errs)
+		ran.Want(t)
+		if err := os.Rename(kept, path); err != nil {
+			t.Fatal(err)
 		}
-		if got := string(readFile(t, path)); got != string(joined(deltas[:2])) {
-			t.Fatalf("the file holds\n%s", got)
+		c.Run(t)
+		ran.Want(t, "a")
+	}
+}
+
+// Rough edge "a checkpoint file only grows": a run that is taken up replaces what is in
+// its file by its whole state.
+func TestFileDoesNotGrowWithEachResume(t *testing.T) {
+	for _, key := range []string{"", sealKey} {
+		path := filepath.Join(t.TempDir(), "run")
+		srv := toolrunnertest.NewServer(t)
+		srv.Otherwise(toolrunnertest.Text("done"))
+		client := srv.Client()
+		first := 0
+		for n := range 50 {
+			file, err := toolrunner.OpenFileCheckpoint(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			params := toolrunner.Params{Checkpoint: file.Append}
+			if key != "" {
+				params.SnapshotKey = []byte(key)
+			}
+			r, err := runtest.StartOrResume(&client, nil, params, file.Snapshot())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n > 0 && r.AppendMessages(runtest.User("more")) != nil {
+				t.Fatal("AppendMessages() has an error")
+			}
+			if _, err := r.RunToCompletion(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := file.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if n == 0 {
+				first = len(readFile(t, path))
+			}
+			if got, most := len(readFile(t, path)), (n+2)*first; got > most {
+				t.Fatalf("resumed %d times, the file has %d bytes, want at most %d", n, got, most)
+			}
 		}
 	}
 }

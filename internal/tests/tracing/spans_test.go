@@ -280,6 +280,19 @@ func TestEventsOfARun(t *testing.T) {
 	})
 }
 
+// A request that goes out again because of its thread is an event of the run.
+func TestReplaysOfThreadsAreEvents(t *testing.T) {
+	params := toolrunner.Params{MessageThread: true}
+	w := watch(t, params, runtest.Tools(runtest.Says("tool", "ok")), toolrunnertest.Message(toolrunnertest.Call("a", "tool", `{}`)), toolrunnertest.Text("so"))
+	if _, err := w.TryRun(t.Context(), func(*toolrunner.Turn) { w.Server.Forget() }); err != nil {
+		t.Fatal(err)
+	}
+	events := w.span(t, "invoke_agent").Events
+	if len(events) != 1 || events[0].Name != "toolrunner.thread_replayed" || own(events[0].Attributes) != " thread.reason=thread_not_found" {
+		t.Errorf("events = %v", events)
+	}
+}
+
 // Records and spans share ids: the conversation, the trace and the call lead from one to
 // the other.
 func TestRecordsLeadToSpans(t *testing.T) {

@@ -1,4 +1,4 @@
-package toolrunner
+package records_test
 
 import (
 	"log/slog"
@@ -10,6 +10,7 @@ import (
 	"github.com/toolrunner/toolrunner/internal/dispatch"
 	"github.com/toolrunner/toolrunner/internal/history"
 	"github.com/toolrunner/toolrunner/internal/machine"
+	"github.com/toolrunner/toolrunner/internal/records"
 	"github.com/toolrunner/toolrunner/internal/request"
 )
 
@@ -18,27 +19,35 @@ type nowhere struct{}
 
 func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
 
+// briefless keeps errors as they are.
+func briefless(err error) error { return err }
+
 // turnRecords returns what writes the records of a turn with one call.
-func turnRecords(tb testing.TB) func(l recorder) {
+func turnRecords(tb testing.TB) func(l records.Recorder) {
 	tb.Helper()
 	ctx := tb.Context()
-	r, err := request.New(request.Input{
+	in := request.Input{
 		Params:   anthropic.BetaMessageNewParams{Model: "m", MaxTokens: 1},
 		Messages: []history.Message{history.TextMessage("hi")},
-	})
+	}
+	head, err := in.Head()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	r, err := request.New(in, head)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	reply := &history.Reply{Raw: []byte(`{"content":[]}`), StopReason: "tool_use", Usage: []byte(`{"input_tokens":5}`)}
 	call := openCall(tb)
-	result, done := &Result{}, dispatch.Completion{}
+	done := dispatch.Completion{}
 	fresh := []history.Message{{Role: history.RoleUser, Raw: []byte(`{"role":"user"}`)}}
-	return func(l recorder) {
-		l.hide(ctx, r)
-		l.request(ctx, 1, r, false, fresh)
-		l.reply(ctx, 1, reply, time.Second, nil)
-		l.started(ctx, call, false)
-		l.finished(ctx, call, result, done)
+	return func(l records.Recorder) {
+		l.Hide(ctx, r)
+		l.Request(ctx, 1, r, false, fresh)
+		l.Reply(ctx, 1, reply, time.Second, nil)
+		l.Started(ctx, call, false)
+		l.Finished(ctx, call, false, nil, done)
 	}
 }
 
@@ -63,7 +72,7 @@ func TestRecordsThatNobodyWantsCostNothing(t *testing.T) {
 		"none":  slog.DiscardHandler,
 		"error": slog.NewTextHandler(nowhere{}, &slog.HandlerOptions{Level: slog.LevelError + 1}),
 	} {
-		l := newRecorder(slog.New(h))
+		l := records.New(slog.New(h), briefless)
 		if n := testing.AllocsPerRun(100, func() { write(l) }); n > 0 {
 			t.Errorf("%s: the records of a turn cost %v allocations, want none", name, n)
 		}
@@ -77,7 +86,7 @@ func BenchmarkRecordsOfATurn(b *testing.B) {
 		"debug":    slog.NewTextHandler(nowhere{}, &slog.HandlerOptions{Level: slog.LevelDebug}),
 	} {
 		b.Run(name, func(b *testing.B) {
-			write, l := turnRecords(b), newRecorder(slog.New(h))
+			write, l := turnRecords(b), records.New(slog.New(h), briefless)
 			b.ReportAllocs()
 			for b.Loop() {
 				write(l)
