@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
@@ -199,11 +200,12 @@ func TestReplaysAreRecorded(t *testing.T) {
 	c.MustPlay(t, nil)
 	var got []string
 	for _, r := range tape.Named("thread replayed") {
-		line := r.Level.String()
+		var line strings.Builder
+		line.WriteString(r.Level.String())
 		for _, key := range r.Keys {
-			line += fmt.Sprintf(" %s=%v", key, r.Attrs[key])
+			line.WriteString(fmt.Sprintf(" %s=%v", key, r.Attrs[key]))
 		}
-		got = append(got, line)
+		got = append(got, line.String())
 	}
 	want := []string{
 		"INFO iteration=2 reason=thread_not_found previous_message_id=msg_1 conversation_id=ID",
