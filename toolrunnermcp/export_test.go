@@ -8,11 +8,10 @@ import (
 
 // ResultOf is resultOf with options.
 func ResultOf(options Options, answer *mcp.CallToolResult) (*toolrunner.Result, error) {
-	complete, err := options.complete()
-	if err != nil {
+	if err := options.complete(); err != nil {
 		return nil, err
 	}
-	return complete.resultOf(answer), nil
+	return options.resultOf(answer), nil
 }
 
 // AssignNames is distinct and assignNames, with the names that they gave.

@@ -3,7 +3,6 @@ package toolrunnermcp
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -156,7 +155,7 @@ func (f *follower) update(ctx context.Context, s *Source, l *list) {
 		}
 		log.InfoContext(ctx, "tools of an MCP server get other names: somebody else has theirs", slog.Any("taken", taken))
 	}
-	log.WarnContext(ctx, fmt.Sprintf("the tools of an MCP server stay as they are: in %d rounds they found no free names", maxRounds))
+	log.WarnContext(ctx, "the tools of an MCP server stay as they are: they found no free names", slog.Int("rounds", maxRounds))
 }
 
 // report tells the logger what has changed.

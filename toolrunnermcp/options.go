@@ -65,13 +65,13 @@ const (
 	defaultMaxMedia = 16 << 20
 )
 
-// complete returns the options with their defaults.
-func (o Options) complete() (Options, error) {
+// complete fills in defaults.
+func (o *Options) complete() error {
 	switch {
 	case len(o.Prefix) > maxPrefix || !isLegal(o.Prefix):
-		return o, fmt.Errorf("Options.Prefix is %q; use at most %d letters, digits, underscores and hyphens", o.Prefix, maxPrefix)
+		return fmt.Errorf("Options.Prefix is %q; use at most %d letters, digits, underscores and hyphens", o.Prefix, maxPrefix)
 	case o.Timeout < 0:
-		return o, fmt.Errorf("Options.Timeout is %v; use 0 for no limit, or a positive duration", o.Timeout)
+		return fmt.Errorf("Options.Timeout is %v; use 0 for no limit, or a positive duration", o.Timeout)
 	}
 	for _, n := range []struct {
 		name  string
@@ -83,7 +83,7 @@ func (o Options) complete() (Options, error) {
 		{"MaxMedia", &o.MaxMedia, defaultMaxMedia},
 	} {
 		if *n.value < 0 {
-			return o, fmt.Errorf("Options.%s is %d; use 0 for %d, or a positive number", n.name, *n.value, n.zero)
+			return fmt.Errorf("the option Options.%s is %d; use 0 for %d, or a positive number", n.name, *n.value, n.zero)
 		}
 		*n.value = cmp.Or(*n.value, n.zero)
 	}
@@ -93,7 +93,7 @@ func (o Options) complete() (Options, error) {
 	if o.Name != "" {
 		o.Logger = o.Logger.With(slog.String("server", o.Name))
 	}
-	return o, nil
+	return nil
 }
 
 // server returns what the server is called in the middle of a sentence.

@@ -44,11 +44,10 @@ type Source struct {
 // NewSource returns a source without a session. It returns an error for options that make
 // no sense.
 func NewSource(options Options) (*Source, error) {
-	complete, err := options.complete()
-	if err != nil {
+	if err := options.complete(); err != nil {
 		return nil, fmt.Errorf("toolrunnermcp: %w", err)
 	}
-	return &Source{options: complete, reading: make(chan struct{}, 1), changed: make(chan struct{}, 1), followers: make(map[*follower]bool)}, nil
+	return &Source{options: options, reading: make(chan struct{}, 1), changed: make(chan struct{}, 1), followers: make(map[*follower]bool)}, nil
 }
 
 // ClientOptions returns options of an MCP client that has the source told when the server

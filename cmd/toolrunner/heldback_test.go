@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -67,6 +68,9 @@ func TestSearchLeavesTheFileOfServersAlone(t *testing.T) {
 
 // P10, CM2: the end of the terminal ends the run as a signal by hand does, with its servers.
 func TestHangUpEndsTheRun(t *testing.T) {
+	if signal.Ignored(syscall.SIGHUP) {
+		t.Skip("the test runs under nohup, or the like, and so would the command")
+	}
 	command, in, stderr := reading(t, "toolrunner", "run", "Review:", "-")
 	if _, err := io.WriteString(in, strings.Repeat("x", 1<<20)); err != nil { // more than a pipe holds: it reads
 		t.Fatal(err)

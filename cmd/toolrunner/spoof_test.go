@@ -128,6 +128,7 @@ func TestAlwaysIsNotOfferedForWhatRunsCode(t *testing.T) {
 	y.sees("[y]es, [n]o REASON: ")
 	y.types("a\n")
 	y.sees("Please answer with one of these.")
+	y.sees("[y]es, [n]o REASON: ") // what is typed before does not answer it
 	y.types("n\n")
 	y.leaves(exitOK)
 }

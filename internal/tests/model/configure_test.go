@@ -26,7 +26,7 @@ func (w *world) configure(_ *moment, words []string) {
 			p.AutoCompact.Client = &toolrunner.ClientCompaction{Prompt: summaryPrompt}
 		}
 	case "threads":
-		p.MessageThread = true
+		w.memory.on, p.MessageThread = true, true
 	case "limit":
 		w.restless = true
 		limitCalls(p, 1)

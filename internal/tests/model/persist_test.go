@@ -23,7 +23,7 @@ func (w *world) reload(_ *moment, _ []string) {
 		w.flunk("resume/refused", "%v", err)
 		return
 	}
-	w.runner, w.memory = r, memory{threads: w.memory.threads, news: true}
+	w.runner, w.memory = r, memory{on: w.memory.on, threads: w.memory.threads, news: true}
 }
 
 // kept is the model when the checkpoint had everything.
@@ -70,7 +70,7 @@ func (w *world) crash(_ *moment, _ []string) {
 	}
 	w.runner = r
 	w.locked(func() {
-		w.memory = memory{threads: w.memory.threads, news: true}
+		w.memory = memory{on: w.memory.on, threads: w.memory.threads, news: true}
 		w.history, w.tools, w.restless, w.excused = k.history.clone(), k.tools, true, true
 		w.history.loose = true // a takeover or a follow-up may be younger than what is kept
 		for _, then := range k.calls {

@@ -13,6 +13,7 @@ import (
 // thread says is checked as the whole conversation that it stands for, so that everything
 // else must hold as it does without threads.
 type memory struct {
+	on      bool               // the run uses threads
 	threads map[string]*thread // by the id of the reply
 	refuses bool               // every thread: the server does not support them, or forgets too much
 	news    bool               // the last answer to a thread refused it, or the runner is another: it may begin anew
@@ -38,7 +39,7 @@ var threadStep = map[string]string{
 func (w *world) recall(r *http.Request, q *request) (whole *request, code string) {
 	m := &w.memory
 	if q.Thread == nil {
-		if m.news = true; w.runner.Params.MessageThread && !m.refuses && !isSummary(q) {
+		if m.news = true; m.on && !m.refuses && !isSummary(q) {
 			w.fail("thread/none", "the request is of no thread\n%s", q.body)
 		}
 		return q, ""

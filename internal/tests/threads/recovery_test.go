@@ -203,7 +203,7 @@ func TestReplaysAreRecorded(t *testing.T) {
 		var line strings.Builder
 		line.WriteString(r.Level.String())
 		for _, key := range r.Keys {
-			line.WriteString(fmt.Sprintf(" %s=%v", key, r.Attrs[key]))
+			fmt.Fprintf(&line, " %s=%v", key, r.Attrs[key])
 		}
 		got = append(got, line.String())
 	}
