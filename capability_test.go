@@ -43,7 +43,7 @@ func TestEachCapabilityIsShownInTheGuide(t *testing.T) {
 		{"S28 a log of one's own", "ExampleMiddleware"},
 		{"S29 calls that run on a condition", "ExampleMiddleware_conditional"},
 		{"S30 server tools beside client tools", "ExampleParams_serverTools"},
-		{"S31 tools of an MCP server", "toolrunnermcp.ExampleTools"},
+		{"S31 tools of an MCP server", "toolrunnermcp.ExampleSource"},
 		{"Q7 a memory that the model keeps", "toolrunnermemory.Example"},
 		{"Q8 a handler for a tool of the API's own", "ExampleTool_native"},
 		{"S32 tools that come and go", "ExampleRunner_AddTools"},

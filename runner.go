@@ -111,7 +111,7 @@ func newRunner(messages *anthropic.BetaMessageService, tools []anthropic.BetaToo
 	if err != nil {
 		return nil, nil, prefixed(err)
 	}
-	set, err := machine.NewTools(registered)
+	set, err := machine.NewTools(registered, request.NamesOf(params.Tools))
 	if err != nil {
 		return nil, nil, prefixed(err)
 	}

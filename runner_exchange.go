@@ -121,6 +121,7 @@ func (r *Runner) prepare(ctx context.Context, s machine.Step, turn *Turn, stream
 	}
 	threads := s.Kind != machine.Summarize && r.hasThreads(ctx)
 	r.mu.Lock()
+	r.machine.SetOthers(head.Given())
 	if threads {
 		in.Thread = r.thread(head)
 	}

@@ -2,6 +2,7 @@ package toolrunner
 
 import (
 	"fmt"
+	"reflect"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
@@ -242,4 +243,43 @@ func (r *Runner) RemoveToolsByNames(names ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.machine.RemoveTools(names)
+}
+
+// SetToolsOf makes tools the only ones that owner has in the runner. Tools that owner does
+// not have yet are added, as by [Runner.AddTools], those that have changed are replaced,
+// and its other ones are removed. A tool that is in place already, or a copy of it, stays.
+// A tool of owner that the program has removed stays removed. The model is told of what
+// differs, with the next request.
+//
+// The [Tool].Owner of each tool is owner, which must not be nil; tools that were passed to
+// [New] or [Resume] with that Owner count as its own. So a program, and several providers
+// of tools, can share a runner without taking names from each other: a name that anybody
+// else has, or had before, is taken. SetToolsOf then changes nothing and returns the taken
+// names. It is one step: no other change of the tools comes in between. An owner whose type cannot be compared,
+// tools of another owner, two of one name, and what AddTools refuses, are an error.
+func (r *Runner) SetToolsOf(owner any, tools ...*Tool) (taken []string, err error) {
+	if owner == nil || !reflect.ValueOf(owner).Comparable() {
+		return nil, fmt.Errorf("toolrunner: the owner of tools is a %T; use a pointer", owner)
+	}
+	all := make([]anthropic.BetaTool, len(tools))
+	names := make(map[string]bool, len(tools))
+	for i, tool := range tools {
+		all[i] = tool
+		switch {
+		case tool == nil: // registerAll says so
+		case tool.Owner != owner:
+			return nil, fmt.Errorf("toolrunner: tools[%d]: the Owner of tool %q is not the owner that is given", i, tool.Name())
+		case names[tool.Name()]:
+			return nil, fmt.Errorf("toolrunner: tools[%d]: the name %q is taken by an earlier tool; names must be unique", i, tool.Name())
+		default:
+			names[tool.Name()] = true
+		}
+	}
+	provided, err := registerAll(all)
+	if err != nil {
+		return nil, prefixed(err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.machine.Provide(owner, provided), nil
 }

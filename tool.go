@@ -54,6 +54,9 @@ type Tool struct {
 	// Exclusive runs each call alone: the calls before it have ended, and the calls after
 	// it have not started.
 	Exclusive bool
+	// Owner is who provides the tool, for [Runner.SetToolsOf]: a pointer, or another
+	// value that can be compared. Nil means the program.
+	Owner any
 
 	schema *schema.Input                 // what input is checked against; nil: nothing
 	strict func() (*schema.Input, error) // derives it for Definition.Strict; nil: it is not derived

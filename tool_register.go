@@ -28,7 +28,9 @@ type registered struct {
 	readOnly   bool
 	repeatable bool // a call that was interrupted may run again
 	exclusive  bool
-	discreet   bool // its handler shows the call to nobody, but for CallFrom
+	owner      any
+	sent       *sentTool // shared with the copies of a tool; nil for tools that have none
+	discreet   bool      // its handler shows the call to nobody, but for CallFrom
 }
 
 // registerAll calls methods of the caller's tools.
@@ -39,7 +41,13 @@ func registerAll(tools []anthropic.BetaTool) ([]*machine.Tool, error) {
 		if err != nil {
 			return nil, fmt.Errorf("tools[%d]: %w", i, err)
 		}
-		all[i] = &machine.Tool{Name: r.name, Definition: r.definition, Breakpoints: history.CountBreakpoints(r.definition), Repeatable: r.repeatable, Impl: r}
+		all[i] = &machine.Tool{
+			Name: r.name, Definition: r.definition, Breakpoints: history.CountBreakpoints(r.definition),
+			Repeatable: r.repeatable, Owner: r.owner, Impl: r,
+		}
+		if r.sent != nil {
+			all[i].Origin = r.sent
+		}
 	}
 	return all, nil
 }
@@ -69,7 +77,10 @@ func register(tool anthropic.BetaTool) (*registered, error) {
 		}
 		r.handler, r.timeout, r.readOnly, r.exclusive = own.Handler, own.Timeout, own.ReadOnly, own.Exclusive
 		r.repeatable = own.ReadOnly || own.Idempotent
-		r.discreet = own.isTyped()
+		r.discreet, r.sent = own.isTyped(), own.sent
+		if r.owner = own.Owner; r.owner != nil && !reflect.ValueOf(r.owner).Comparable() {
+			return nil, fmt.Errorf("tool %q: its Owner is a %T, which cannot be compared; use a pointer", r.name, r.owner)
+		}
 		if own.Handler == nil {
 			return nil, fmt.Errorf("tool %q has no Handler", r.name)
 		}

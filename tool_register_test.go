@@ -43,7 +43,7 @@ func TestNewToolsetRefusesWhatCannotBeCalled(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			tools, err := registerAll(tt.tools)
 			if err == nil {
-				_, err = machine.NewTools(tools)
+				_, err = machine.NewTools(tools, nil)
 			}
 			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
 				t.Errorf("error = %v, want %q", err, tt.want)

@@ -1,8 +1,10 @@
 package toolrunnermcp_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -89,6 +91,44 @@ func TestAServerThatDiesInACallFailsTheCallAlone(t *testing.T) {
 	checkFailed(t, requests[2], "toolu_2", "the MCP server is gone, and its tools work no longer")
 	if err := toolrunnertest.CheckRun(requests); err != nil {
 		t.Error(err)
+	}
+}
+
+// A server that ends is said with the end of what it wrote: to the logger, and in the error
+// of the call, but not to the model.
+func TestAServerThatDiesIsSaidWithItsLastWords(t *testing.T) {
+	var log bytes.Buffer
+	source, err := toolrunnermcp.NewSource(toolrunnermcp.Options{Name: "ideas", Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := source.Attach(connectProcessHeard(t, source.ClientOptions(nil), source.Stderr())); err != nil {
+		t.Fatal(err)
+	}
+	model := toolrunnertest.NewServer(t, toolrunnertest.Message(toolrunnertest.Call("toolu_1", "die", `{}`)), toolrunnertest.Text("It is gone."))
+	runner := newRunner(t, model, mustAppend(t, source, nil))
+	var cause error
+	for turn, err := range runner.All(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		results, err := turn.Results(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(results) > 0 {
+			cause = results[0].Err
+		}
+	}
+	checkFailed(t, model.Requests()[1], "toolu_1", "no answer came from the MCP server")
+	if read := string(model.Requests()[1].Body); strings.Contains(read, "s3cret") {
+		t.Errorf("the model reads what the server wrote: %s", read)
+	}
+	if cause == nil || !strings.Contains(cause.Error(), "out of ideas, says s3cret") || len(cause.Error()) > 2500 {
+		t.Errorf("the error of the call is %v", cause)
+	}
+	if got := log.String(); strings.Count(got, "an MCP server has ended") != 1 || !strings.Contains(got, "out of ideas") || !strings.Contains(got, "server=ideas") {
+		t.Errorf("the log says %s", got)
 	}
 }
 

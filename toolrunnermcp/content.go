@@ -18,36 +18,78 @@ import (
 // block that it refuses spoils every later request.
 
 const (
-	maxImage = 5 << 20 // bytes in base64
-	maxTitle = 500     // characters
+	maxTitle = 500 // characters
 
 	typePDF = "application/pdf"
 )
 
 type block = anthropic.BetaToolResultBlockParamContentUnion
 
-// resultOf returns the result for what the server answered.
-func resultOf(answer *mcp.CallToolResult) *toolrunner.Result {
+// resultOf returns the result for what the server answered, within the bounds of the
+// options.
+func (o *Options) resultOf(answer *mcp.CallToolResult) *toolrunner.Result {
 	result := &toolrunner.Result{IsError: answer.IsError}
-	c := converter{textOnly: answer.IsError}
+	c := &converter{textOnly: answer.IsError, textLeft: o.MaxText, mediaLeft: o.MaxMedia}
 	for _, content := range answer.Content {
-		if b := c.content(content); b.OfText == nil || b.OfText.Text != "" {
-			result.Content = append(result.Content, b)
+		c.add(c.content(content))
+	}
+	if len(c.blocks) == 0 && answer.StructuredContent != nil {
+		if structured, err := toolrunner.JSONResult(answer.StructuredContent); err == nil {
+			for _, b := range structured.Content {
+				c.add(b)
+			}
 		}
 	}
-	if len(result.Content) == 0 && answer.StructuredContent != nil {
-		if structured, err := toolrunner.JSONResult(answer.StructuredContent); err == nil {
-			result.Content = structured.Content
-		}
+	result.Content = c.blocks
+	if c.cut > 0 {
+		result.Content = append(result.Content, text(fmt.Sprintf("[%d bytes of text are cut off here: a result of %s may have %d]", c.cut, o.server(), o.MaxText)))
 	}
 	return result
 }
 
 // converter turns content into blocks: into text alone for a failed result,
 // where the API accepts nothing else.
-type converter struct{ textOnly bool }
+type converter struct {
+	textOnly  bool
+	blocks    []block
+	textLeft  int // bytes of text that still fit
+	mediaLeft int // and of images and PDFs, in base64
+	cut       int // bytes of text that did not fit
+}
 
-func (c converter) content(content mcp.Content) block {
+// overhead is what a block of text counts beside its text, so that many small ones count.
+const overhead = 32
+
+// add appends a block, or what fits of it.
+func (c *converter) add(b block) {
+	var own *string
+	switch {
+	case b.OfText != nil:
+		own = &b.OfText.Text
+	case b.OfDocument != nil && b.OfDocument.Source.OfText != nil:
+		own = &b.OfDocument.Source.OfText.Data
+	default:
+		c.blocks = append(c.blocks, b)
+		return
+	}
+	if *own == "" {
+		return
+	}
+	fits := max(0, min(len(*own), c.textLeft-overhead))
+	for fits > 0 && fits < len(*own) && !utf8.RuneStart((*own)[fits]) {
+		fits--
+	}
+	c.cut += len(*own) - fits
+	if fits == 0 {
+		c.textLeft = 0
+		return
+	}
+	*own = (*own)[:fits]
+	c.textLeft -= fits + overhead
+	c.blocks = append(c.blocks, b)
+}
+
+func (c *converter) content(content mcp.Content) block {
 	switch content := content.(type) {
 	case *mcp.TextContent:
 		return text(content.Text)
@@ -63,7 +105,7 @@ func (c converter) content(content mcp.Content) block {
 	return text(fmt.Sprintf("[content of a kind that cannot be shown: %T]", content))
 }
 
-func (c converter) resource(r *mcp.ResourceContents) block {
+func (c *converter) resource(r *mcp.ResourceContents) block {
 	switch {
 	case r == nil:
 		return text("[resource without contents]")
@@ -78,7 +120,7 @@ func (c converter) resource(r *mcp.ResourceContents) block {
 }
 
 // document returns a document of plain text.
-func (c converter) document(uri, data string) block {
+func (c *converter) document(uri, data string) block {
 	if c.textOnly {
 		return text(strings.TrimPrefix(uri+"\n"+data, "\n"))
 	}
@@ -86,7 +128,7 @@ func (c converter) document(uri, data string) block {
 }
 
 // media returns bytes as the block that their content calls for, or as a notice.
-func (c converter) media(kind, uri, declared string, data []byte) block {
+func (c *converter) media(kind, uri, declared string, data []byte) block {
 	found := http.DetectContentType(data)
 	var why string
 	switch {
@@ -94,17 +136,19 @@ func (c converter) media(kind, uri, declared string, data []byte) block {
 		why = "it is empty"
 	case c.textOnly && (isImage(found) || found == typePDF):
 		why = "the call failed"
-	case isImage(found) && base64.StdEncoding.EncodedLen(len(data)) > maxImage:
-		why = "it is too large"
+	case (isImage(found) || found == typePDF) && base64.StdEncoding.EncodedLen(len(data)) > c.mediaLeft:
+		why = "the result has too much that is not text"
 	case isImage(found):
 		result, err := toolrunner.ImageResult(data)
 		if err == nil {
+			c.mediaLeft -= base64.StdEncoding.EncodedLen(len(data))
 			return result.Content[0]
 		}
 		why = err.Error()
 	case found == typePDF:
 		result, err := toolrunner.DocumentResult(data)
 		if err == nil {
+			c.mediaLeft -= base64.StdEncoding.EncodedLen(len(data))
 			return document(uri, result.Content[0].OfDocument.Source)
 		}
 		why = err.Error()

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/toolrunner/toolrunner"
 	"github.com/toolrunner/toolrunner/toolrunnermcp"
 	"github.com/toolrunner/toolrunner/toolrunnertest"
 )
@@ -155,26 +156,105 @@ func TestContentOfEveryKindIsWhatTheAPIAccepts(t *testing.T) {
 	}
 }
 
-// The SDK takes seconds to read so long a message under the race detector.
-func TestAnImageThatIsTooLargeIsNotShown(t *testing.T) {
+func mustResult(t *testing.T, options toolrunnermcp.Options, answer *mcp.CallToolResult) *toolrunner.Result {
+	t.Helper()
+	result, err := toolrunnermcp.ResultOf(options, answer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// A result is bounded: text is cut where it is too long, and the model reads so; images and
+// PDFs that are too much together are named. A failed result is bounded too.
+func TestAHugeResultIsCut(t *testing.T) {
+	long := strings.Repeat("é", 100)
 	for _, test := range []struct {
-		name  string
-		size  int
-		shown bool
+		name    string
+		options toolrunnermcp.Options
+		content []mcp.Content
+		want    []string // for each block, its beginning
 	}{
-		{"5 MiB in base64", 5 << 20 / 4 * 3, true},
-		{"more", 5<<20/4*3 + 1, false},
+		{
+			name:    "text",
+			options: toolrunnermcp.Options{Name: "big", MaxText: 133},
+			content: []mcp.Content{&mcp.TextContent{Text: long}, &mcp.TextContent{Text: "more"}},
+			want:    []string{strings.Repeat("é", 50), `[104 bytes of text are cut off here: a result of the MCP server "big" may have 133]`},
+		},
+		{
+			name:    "many blocks",
+			options: toolrunnermcp.Options{MaxText: 100},
+			content: []mcp.Content{&mcp.TextContent{Text: "a"}, &mcp.TextContent{Text: "b"}, &mcp.TextContent{Text: "c"}, &mcp.TextContent{Text: "d"}, &mcp.TextContent{Text: "e"}},
+			want:    []string{"a", "b", "c", "[2 bytes of text are cut off"},
+		},
+		{
+			name:    "a document",
+			options: toolrunnermcp.Options{MaxText: 42},
+			content: []mcp.Content{resource(mcp.ResourceContents{URI: "x:a", Text: "0123456789abc"})},
+			want:    []string{"0123456789", "[3 bytes of text are cut off"},
+		},
+		{
+			name:    "images",
+			options: toolrunnermcp.Options{MaxMedia: 200},
+			content: []mcp.Content{&mcp.ImageContent{Data: []byte(png)}, &mcp.ImageContent{Data: []byte(png)}, resource(mcp.ResourceContents{URI: "x:a", Blob: []byte(png + png)}), &mcp.ImageContent{Data: []byte(gif)}},
+			want:    []string{"image", "image", "[resource x:a, 142 bytes, is not shown: the result has too much that is not text]", "[image, 35 bytes"},
+		},
+		{
+			name:    "a PDF",
+			options: toolrunnermcp.Options{MaxMedia: 10},
+			content: []mcp.Content{resource(mcp.ResourceContents{URI: "x:a", Blob: []byte(pdf)})},
+			want:    []string{"[resource x:a, 14 bytes, is not shown: the result has too much that is not text]"},
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			data := []byte(png + strings.Repeat("x", test.size-len(png)))
-			got := toolrunnermcp.ResultOf(&mcp.CallToolResult{Content: []mcp.Content{&mcp.ImageContent{Data: data, MIMEType: "image/png"}}})
-			if shown := got.Content[0].OfImage != nil; shown != test.shown {
-				t.Errorf("shown = %v, want %v", shown, test.shown)
+			got := mustResult(t, test.options, &mcp.CallToolResult{Content: test.content}).Content
+			if len(got) != len(test.want) {
+				t.Fatalf("%d blocks, want %d: %+v", len(got), len(test.want), got)
 			}
-			if !test.shown {
-				if text, want := textOf(t, got, nil), "is not shown: it is too large]"; !strings.HasSuffix(text, want) {
-					t.Errorf("text = %q, want it to end in %q", text, want)
+			for i, want := range test.want {
+				text := "image"
+				switch {
+				case got[i].OfText != nil:
+					text = got[i].OfText.Text
+				case got[i].OfDocument != nil:
+					text = got[i].OfDocument.Source.OfText.Data
 				}
+				if !strings.HasPrefix(text, want) || !strings.HasPrefix(want, "[") && text != want {
+					t.Errorf("block %d = %q, want %q", i, text, want)
+				}
+			}
+		})
+	}
+	structured := mustResult(t, toolrunnermcp.Options{MaxText: 40}, &mcp.CallToolResult{IsError: true, StructuredContent: map[string]any{"a": long}})
+	if got := structured.Content; len(got) != 2 || !strings.Contains(got[1].OfText.Text, "are cut off here") {
+		t.Errorf("structured content = %+v, want it cut", got)
+	}
+}
+
+// A PDF that is larger than a request may be spoils no request, whatever the options allow.
+func TestAPDFThatNoRequestCanHoldIsNotShown(t *testing.T) {
+	data := []byte("%PDF-1.7\n" + strings.Repeat("x", 25<<20) + "\n%%EOF")
+	for _, options := range []toolrunnermcp.Options{{}, {MaxMedia: 1 << 30}} {
+		got := mustResult(t, options, &mcp.CallToolResult{Content: []mcp.Content{resource(mcp.ResourceContents{URI: "x:a", Blob: data})}})
+		if text := textOf(t, got, nil); !strings.Contains(text, "is not shown") {
+			t.Errorf("text = %q, want that it is not shown", text)
+		}
+	}
+}
+
+// W9: an image that the API would refuse is named, not sent.
+func TestAnImageThatTheAPIWouldRefuseIsNotShown(t *testing.T) {
+	wide := []byte(png)
+	copy(wide[16:], "\x00\x00\x1f\x41") // 8,001 pixels
+	for name, data := range map[string][]byte{
+		"too many bytes": []byte(png + strings.Repeat("x", 5<<20/4*3+1-len(png))),
+		"cut off":        []byte(png[:40]),
+		"too wide":       wide,
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := mustResult(t, toolrunnermcp.Options{}, &mcp.CallToolResult{Content: []mcp.Content{&mcp.ImageContent{Data: data, MIMEType: "image/png"}}})
+			if text := textOf(t, got, nil); !strings.Contains(text, "is not shown: ") {
+				t.Errorf("text = %q, want that it is not shown", text)
 			}
 		})
 	}

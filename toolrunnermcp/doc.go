@@ -2,14 +2,15 @@
 // runner. The session is one of the official Go SDK for MCP, over whatever
 // transport; its owner opens it and closes it.
 //
-//	session, err := mcp.NewClient(me, nil).Connect(ctx, transport, nil)
-//	...
-//	tools, err := toolrunnermcp.Tools(ctx, session, toolrunnermcp.Options{Prefix: "files_"})
-//	...
+//	source, err := toolrunnermcp.NewSource(toolrunnermcp.Options{Prefix: "files_"})
+//	session, err := mcp.NewClient(me, source.ClientOptions(nil)).Connect(ctx, transport, nil)
+//	err = source.Attach(session)
+//	tools, err := source.AppendTools(ctx, own)
 //	runner, err := toolrunner.New(&client.Beta.Messages, tools, params)
+//	err = source.Follow(ctx, runner)
 //
-// [Tools] lists the tools once. A [Watcher] keeps a runner in step with a server
-// that changes its list.
+// A [Source] is the tools of one server, for any number of runners. [Source.Follow] keeps
+// a runner in step with a server that changes its list.
 //
 // # Names
 //

@@ -12,32 +12,49 @@ import (
 	"github.com/toolrunner/toolrunner/toolrunnertest"
 )
 
-func ExampleTools() {
+func ExampleSource() {
 	ctx := context.Background()
-	client, transport := weatherService()
+	api, transport := weatherService()
 
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "example", Version: "1"}, nil).Connect(ctx, transport, nil)
+	source, err := toolrunnermcp.NewSource(toolrunnermcp.Options{Name: "weather", Prefix: "met_"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer source.Close()
+	client := mcp.NewClient(&mcp.Implementation{Name: "example", Version: "1"}, source.ClientOptions(nil))
+	session, err := client.Connect(ctx, transport, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer session.Close()
+	if err := source.Attach(session); err != nil {
+		fmt.Println(err)
+		return
+	}
 
-	tools, err := toolrunnermcp.Tools(ctx, session, toolrunnermcp.Options{Prefix: "met_"})
+	own := []anthropic.BetaTool{} // the program's
+	tools, err := source.AppendTools(ctx, own)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	fmt.Println(tools[0].Name(), "-", tools[0].Description())
 
-	runner, err := toolrunner.New(&client.Beta.Messages, tools, toolrunner.Params{
+	runner, err := toolrunner.New(&api.Beta.Messages, tools, toolrunner.Params{
 		BetaMessageNewParams: anthropic.BetaMessageNewParams{
 			Model:     "claude-opus-4-5",
 			MaxTokens: 1024,
 			Messages:  []anthropic.BetaMessageParam{anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("How is the weather in Paris?"))},
+			Betas:     []anthropic.AnthropicBeta{anthropic.AnthropicBetaInlineTools2026_09_15}, // for changes of the list
 		},
 	})
 	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if err := source.Follow(ctx, runner); err != nil {
 		fmt.Println(err)
 		return
 	}

@@ -1,10 +1,9 @@
 package toolrunnermcp
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"slices"
+	"maps"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -23,38 +22,31 @@ type namedTool struct {
 	theirs *mcp.Tool
 }
 
-// assignNames names the tools, sorted by the server's names. It also returns the
-// names that the server gave to more than one tool; the first of them counts.
-func assignNames(tools []*mcp.Tool, prefix string, reserved []string) (named []namedTool, duplicates []string) {
-	taken := make(map[string]bool, len(reserved)+len(tools))
-	for _, name := range reserved {
-		taken[name] = true
-	}
-	sorted := slices.Clone(tools)
-	slices.SortStableFunc(sorted, func(a, b *mcp.Tool) int { return cmp.Compare(a.Name, b.Name) })
+// assignNames names tools, whose names differ, apart from the names that are taken. It also
+// returns the server's names of those for which there is no name.
+func assignNames(tools []*mcp.Tool, prefix string, taken map[string]bool) (named []namedTool, nameless []string) {
+	used := make(map[string]bool, len(tools)+len(taken))
+	maps.Copy(used, taken)
 	var others []*mcp.Tool
-	for i, tool := range sorted {
+	for _, tool := range tools {
 		name := prefix + tool.Name
-		switch {
-		case i > 0 && sorted[i-1].Name == tool.Name:
-			duplicates = append(duplicates, tool.Name)
-		case tool.Name == "" || len(name) > maxName || !isLegal(name) || taken[name]:
+		if tool.Name == "" || len(name) > maxName || !isLegal(name) || used[name] {
 			others = append(others, tool) // once it is known which names are taken
-		default:
-			taken[name] = true
-			named = append(named, namedTool{name, tool})
-		}
-	}
-	for _, tool := range others {
-		name, ok := hashedName(prefix+tool.Name, tool.Name, taken)
-		if !ok {
-			duplicates = append(duplicates, tool.Name)
 			continue
 		}
-		taken[name] = true
+		used[name] = true
 		named = append(named, namedTool{name, tool})
 	}
-	return named, duplicates
+	for _, tool := range others {
+		name, ok := hashedName(prefix+tool.Name, tool.Name, used)
+		if !ok {
+			nameless = append(nameless, tool.Name)
+			continue
+		}
+		used[name] = true
+		named = append(named, namedTool{name, tool})
+	}
+	return named, nameless
 }
 
 // hashedName returns a legal name for want that is not taken.

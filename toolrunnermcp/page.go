@@ -1,7 +1,6 @@
 package toolrunnermcp
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,10 +19,10 @@ func readPages(ctx context.Context, session *mcp.ClientSession, options *Options
 	var tools []*mcp.Tool
 	params := &mcp.ListToolsParams{}
 	seen := make(map[string]bool)
-	for range cmp.Or(options.MaxPages, defaultMaxPages) {
+	for range options.MaxPages {
 		page, err := readPage(ctx, session, params, options.Timeout)
-		if wire := (*jsonrpc.Error)(nil); errors.As(err, &wire) && wire.Code == jsonrpc.CodeMethodNotFound {
-			return nil, true, nil
+		if wire := (*jsonrpc.Error)(nil); errors.As(err, &wire) && wire.Code == jsonrpc.CodeMethodNotFound && params.Cursor == "" {
+			return nil, true, nil // it has no tools at all
 		}
 		if err != nil {
 			return nil, false, err
@@ -33,13 +32,13 @@ func readPages(ctx context.Context, session *mcp.ClientSession, options *Options
 			return tools, true, nil
 		}
 		if seen[page.NextCursor] {
-			options.logger().WarnContext(ctx, "the list of an MCP server's tools is cut: a cursor came again", slog.String("cursor", page.NextCursor), slog.Int("tools", len(tools)))
+			options.Logger.WarnContext(ctx, "the list of an MCP server's tools is cut: a cursor came again", slog.String("cursor", page.NextCursor), slog.Int("tools", len(tools)))
 			return tools, false, nil
 		}
 		seen[page.NextCursor] = true
 		params = &mcp.ListToolsParams{Cursor: page.NextCursor}
 	}
-	options.logger().WarnContext(ctx, "the list of an MCP server's tools is cut: it has more pages than Options.MaxPages", slog.Int("tools", len(tools)))
+	options.Logger.WarnContext(ctx, "the list of an MCP server's tools is cut: it has more pages than Options.MaxPages", slog.Int("tools", len(tools)))
 	return tools, false, nil
 }
 
@@ -50,7 +49,7 @@ func readPage(ctx context.Context, session *mcp.ClientSession, params *mcp.ListT
 	}
 	if timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, timeout, fmt.Errorf("the server did not answer within %v: %w", timeout, context.DeadlineExceeded))
+		ctx, cancel = context.WithTimeoutCause(ctx, timeout, fmt.Errorf("it did not answer within %v: %w", timeout, context.DeadlineExceeded))
 		defer cancel()
 	}
 	page, err := session.ListTools(ctx, params)

@@ -20,12 +20,9 @@ func TestSDKsPackageWorksBesideThisOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tools, err := toolrunnermcp.Tools(t.Context(), session, toolrunnermcp.Options{
+	tools := mustTools(t, session, toolrunnermcp.Options{
 		Prefix: "ours_", Accept: func(tool *mcp.Tool, _ *toolrunner.Tool) bool { return tool.Name == "echo" },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	theirs, err := sdkmcp.NewBetaTool(&mcp.Tool{Name: "echo", InputSchema: map[string]any{"type": "object"}}, session)
 	if err != nil {
 		t.Fatal(err)

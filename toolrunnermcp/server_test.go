@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
@@ -85,6 +87,7 @@ func newServer() *mcp.Server {
 		}
 	})
 	add("die", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		fmt.Fprint(os.Stderr, strings.Repeat("x", 3000)+"\nout of ideas, says s3cret\n")
 		os.Exit(3)
 		return nil, nil //nolint:nilnil // not reached
 	})
@@ -111,7 +114,14 @@ var connectors = []struct {
 // the process.
 func connectProcess(t *testing.T, options *mcp.ClientOptions) *mcp.ClientSession {
 	t.Helper()
+	return connectProcessHeard(t, options, nil)
+}
+
+// connectProcessHeard is connectProcess with a writer for what the server writes on stderr.
+func connectProcessHeard(t *testing.T, options *mcp.ClientOptions, stderr io.Writer) *mcp.ClientSession {
+	t.Helper()
 	command := exec.Command(os.Args[0])
+	command.Stderr = stderr
 	command.Env = append(os.Environ(), serveVariable+"=1", "GORACE=atexit_sleep_ms=0")
 	t.Cleanup(func() {
 		if command.ProcessState == nil {
@@ -191,9 +201,28 @@ func connectTools(t *testing.T, tools ...*mcp.Tool) *mcp.ClientSession {
 	return connectMemory(t, server, nil)
 }
 
+// newSource returns a source of a session.
+func newSource(t *testing.T, session *mcp.ClientSession, options toolrunnermcp.Options) *toolrunnermcp.Source {
+	t.Helper()
+	source, err := toolrunnermcp.NewSource(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := source.Attach(session); err != nil {
+		t.Fatal(err)
+	}
+	return source
+}
+
+// mustTools returns the tools that a new source of the session has.
 func mustTools(t *testing.T, session *mcp.ClientSession, options toolrunnermcp.Options) []anthropic.BetaTool {
 	t.Helper()
-	tools, err := toolrunnermcp.Tools(t.Context(), session, options)
+	return mustAppend(t, newSource(t, session, options), nil)
+}
+
+func mustAppend(t *testing.T, source *toolrunnermcp.Source, own []anthropic.BetaTool) []anthropic.BetaTool {
+	t.Helper()
+	tools, err := source.AppendTools(t.Context(), own)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/google/go-cmp/cmp"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/toolrunner/toolrunner"
@@ -103,7 +105,7 @@ func TestListingEndsWithItsContext(t *testing.T) {
 		cancel(why)
 		return page("next", "a")
 	})
-	if _, err := toolrunnermcp.Tools(ctx, session, toolrunnermcp.Options{}); !errors.Is(err, why) {
+	if _, err := newSource(t, session, toolrunnermcp.Options{}).Tools(ctx); !errors.Is(err, why) {
 		t.Errorf("err = %v, want %v", err, why)
 	}
 }
@@ -113,8 +115,8 @@ func TestListingEndsAfterTheTimeout(t *testing.T) {
 		done := make(chan struct{})
 		defer close(done)
 		session := connectPages(t, func(string) *mcp.ListToolsResult { <-done; return page("") })
-		_, err := toolrunnermcp.Tools(t.Context(), session, toolrunnermcp.Options{Timeout: time.Minute})
-		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "the server did not answer within 1m0s") {
+		_, err := newSource(t, session, toolrunnermcp.Options{Name: "slow", Timeout: time.Minute}).Tools(t.Context())
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), `listing the tools of the MCP server "slow": it did not answer within 1m0s`) {
 			t.Errorf("err = %v, want one that says that the server did not answer", err)
 		}
 	})
@@ -135,17 +137,36 @@ func TestAServerThatKnowsNoToolsHasNone(t *testing.T) {
 	}
 }
 
+// MC4: a page that is not there is not the end of the list.
+func TestALaterPageThatTheServerDoesNotKnowIsAnError(t *testing.T) {
+	server := mcp.NewServer(me, nil)
+	server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+			switch {
+			case method != "tools/list":
+				return next(ctx, method, r)
+			case r.GetParams().(*mcp.ListToolsParams).Cursor == "":
+				return page("2", "a"), nil
+			}
+			return next(ctx, "unknown", r)
+		}
+	})
+	tools, err := newSource(t, connectMemory(t, server, nil), toolrunnermcp.Options{}).Tools(t.Context())
+	if wire := (*jsonrpc.Error)(nil); !errors.As(err, &wire) || wire.Code != jsonrpc.CodeMethodNotFound {
+		t.Errorf("%d tools, err = %v; want the server's error", len(tools), err)
+	}
+}
+
 // B126: a listing that fails says so.
 func TestListingASessionThatHasEndedIsAnError(t *testing.T) {
 	session := connectMemory(t, newServer(), nil)
 	_ = session.Close()
-	if _, err := toolrunnermcp.Tools(t.Context(), session, toolrunnermcp.Options{}); !errors.Is(err, mcp.ErrConnectionClosed) {
+	if _, err := newSource(t, session, toolrunnermcp.Options{}).Tools(t.Context()); !errors.Is(err, mcp.ErrConnectionClosed) {
 		t.Errorf("err = %v, want %v", err, mcp.ErrConnectionClosed)
 	}
 }
 
 func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
-	session := connectTools(t)
 	for _, test := range []struct {
 		name    string
 		options toolrunnermcp.Options
@@ -155,15 +176,31 @@ func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 		{"long prefix", toolrunnermcp.Options{Prefix: strings.Repeat("p", 65)}, "Options.Prefix"},
 		{"negative timeout", toolrunnermcp.Options{Timeout: -1}, "Options.Timeout"},
 		{"negative pages", toolrunnermcp.Options{MaxPages: -1}, "Options.MaxPages"},
+		{"negative text", toolrunnermcp.Options{MaxText: -1}, "Options.MaxText"},
+		{"negative media", toolrunnermcp.Options{MaxMedia: -1}, "Options.MaxMedia"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if _, err := toolrunnermcp.Tools(t.Context(), session, test.options); err == nil || !strings.Contains(err.Error(), test.want) {
+			if _, err := toolrunnermcp.NewSource(test.options); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("err = %v, want one about %s", err, test.want)
 			}
 		})
 	}
-	if _, err := toolrunnermcp.Tools(t.Context(), nil, toolrunnermcp.Options{}); err == nil {
+}
+
+func TestASourceWithoutASessionSaysSo(t *testing.T) {
+	source, err := toolrunnermcp.NewSource(toolrunnermcp.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := source.Attach(nil); err == nil {
 		t.Error("no error for a nil session")
+	}
+	if _, err := source.Tools(t.Context()); err == nil || !strings.Contains(err.Error(), "call Attach") {
+		t.Errorf("err = %v, want one about Attach", err)
+	}
+	source.Close()
+	if _, err := source.Tools(t.Context()); err == nil {
+		t.Error("no error from a source that is closed")
 	}
 }
 
@@ -173,6 +210,7 @@ func TestNamesAreLegalUniqueAndMappedBack(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		options toolrunnermcp.Options
+		beside  []string
 		theirs  []string
 		want    map[string]string // our name: theirs
 	}{
@@ -205,10 +243,10 @@ func TestNamesAreLegalUniqueAndMappedBack(t *testing.T) {
 			},
 		},
 		{
-			name:    "taken by the caller",
-			options: toolrunnermcp.Options{Reserved: []string{"search", "a_b_2e7336dc"}},
-			theirs:  []string{"search", "a.b"},
-			want:    map[string]string{"search_24193290": "search", "a_b_2e7336dc8eba87ef": "a.b"},
+			name:   "taken by the caller",
+			beside: []string{"search", "a_b_2e7336dc"},
+			theirs: []string{"search", "a.b"},
+			want:   map[string]string{"search_24193290": "search", "a_b_2e7336dc8eba87ef": "a.b"},
 		},
 		{
 			name:   "the same name twice",
@@ -221,9 +259,13 @@ func TestNamesAreLegalUniqueAndMappedBack(t *testing.T) {
 			for _, name := range test.theirs {
 				theirs = append(theirs, &mcp.Tool{Name: name, InputSchema: anyInput})
 			}
-			tools := mustTools(t, connectTools(t, theirs...), test.options)
+			var own []anthropic.BetaTool
+			for _, name := range test.beside {
+				own = append(own, localTool(name))
+			}
+			tools := mustAppend(t, newSource(t, connectTools(t, theirs...), test.options), own)
 			got := make(map[string]string)
-			for _, tool := range tools {
+			for _, tool := range tools[len(own):] {
 				result, err := call(t.Context(), t, tools, tool.Name(), `{}`)
 				got[tool.Name()] = strings.TrimPrefix(textOf(t, result, err), "called ")
 			}
@@ -232,6 +274,11 @@ func TestNamesAreLegalUniqueAndMappedBack(t *testing.T) {
 			}
 		})
 	}
+}
+
+// localTool returns a tool of the program's own.
+func localTool(name string) *toolrunner.Tool {
+	return toolrunner.NewTool(name, "Ours.", func(context.Context, struct{}) (string, error) { return "ran here", nil })
 }
 
 func TestNamesDoNotDependOnTheOrderOfTheList(t *testing.T) {
@@ -272,27 +319,42 @@ func TestTwoServersWithTheSameToolsGoTogetherUnderPrefixes(t *testing.T) {
 	}
 }
 
+// Hints are believed where the options say so, and only there.
 func TestWhatTheServerSaysOfAToolIsKept(t *testing.T) {
 	yes := true
 	session := connectTools(t,
 		&mcp.Tool{Name: "a", Description: "Reads.", Title: "Reader", InputSchema: anyInput, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
-		&mcp.Tool{Name: "b", Title: "Writer", InputSchema: anyInput, Annotations: &mcp.ToolAnnotations{DestructiveHint: &yes, Title: "no"}},
+		&mcp.Tool{Name: "b", Title: "Writer", InputSchema: anyInput, Annotations: &mcp.ToolAnnotations{DestructiveHint: &yes, IdempotentHint: true, Title: "no"}},
 		&mcp.Tool{Name: "c", InputSchema: anyInput, Annotations: &mcp.ToolAnnotations{Title: "Thinker"}},
 		&mcp.Tool{Name: "d", InputSchema: anyInput},
 	)
 	type told struct {
-		Name, Description string
-		ReadOnly          bool
-		Timeout           time.Duration
+		Name, Description               string
+		ReadOnly, Idempotent, Exclusive bool
+		Timeout                         time.Duration
 	}
-	var got []told
-	for _, tool := range mustTools(t, session, toolrunnermcp.Options{Timeout: time.Second}) {
-		own := tool.(*toolrunner.Tool)
-		got = append(got, told{own.Name(), own.Description(), own.ReadOnly, own.Timeout})
-	}
-	want := []told{{"a", "Reads.", true, time.Second}, {"b", "Writer", false, time.Second}, {"c", "Thinker", false, time.Second}, {"d", "", false, time.Second}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("tools (-want +got):\n%s", diff)
+	for trust, want := range map[bool][]told{
+		false: {
+			{"a", "Reads.", false, false, true, time.Second},
+			{"b", "Writer", false, false, true, time.Second},
+			{"c", "Thinker", false, false, true, time.Second},
+			{"d", "", false, false, true, time.Second},
+		},
+		true: {
+			{"a", "Reads.", true, false, false, time.Second},
+			{"b", "Writer", false, true, true, time.Second},
+			{"c", "Thinker", false, false, true, time.Second},
+			{"d", "", false, false, true, time.Second},
+		},
+	} {
+		var got []told
+		for _, tool := range mustTools(t, session, toolrunnermcp.Options{Timeout: time.Second, TrustAnnotations: trust}) {
+			own := tool.(*toolrunner.Tool)
+			got = append(got, told{own.Name(), own.Description(), own.ReadOnly, own.Idempotent, own.Exclusive, own.Timeout})
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("tools, trusted %v (-want +got):\n%s", trust, diff)
+		}
 	}
 }
 
@@ -302,13 +364,13 @@ func TestAcceptChoosesAndChangesTools(t *testing.T) {
 		&mcp.Tool{Name: "drop.all", InputSchema: anyInput},
 	)
 	tools := mustTools(t, session, toolrunnermcp.Options{Accept: func(theirs *mcp.Tool, ours *toolrunner.Tool) bool {
-		ours.ReadOnly = false
+		ours.ReadOnly, ours.Exclusive = theirs.Name == "read", false
 		return theirs.Name != "drop.all"
 	}})
 	if diff := cmp.Diff([]string{"read"}, names(tools)); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
-	if tools[0].(*toolrunner.Tool).ReadOnly {
+	if own := tools[0].(*toolrunner.Tool); !own.ReadOnly || own.Exclusive {
 		t.Error("the change of Accept is lost")
 	}
 }

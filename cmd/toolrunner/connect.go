@@ -25,7 +25,8 @@ type connection struct {
 	*mcp.ClientSession
 
 	server  string
-	process *exec.Cmd // nil: it is not ours
+	source  *toolrunnermcp.Source // of its tools
+	process *exec.Cmd             // nil: it is not ours
 }
 
 const (
@@ -57,15 +58,23 @@ func (s *server) connect(ctx context.Context, r *reporter) (connection, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	late := time.AfterFunc(connectTime, func() { cancel(fmt.Errorf("no answer within %v", connectTime)) })
 	defer late.Stop() // and not cancel, which would end the stream of the session
-	client := mcp.NewClient(&mcp.Implementation{Name: "toolrunner", Version: version()}, &mcp.ClientOptions{
+	source, err := toolrunnermcp.NewSource(toolrunnermcp.Options{
+		Prefix:           prefix(s.name),
+		TrustAnnotations: s.TrustAnnotations,
+		Progress:         true,
+		Logger:           slog.New(slog.NewTextHandler(warner{s.name, r}, &slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: plainly})),
+	})
+	if err != nil {
+		return connection{}, fmt.Errorf("MCP server %q: %w", s.name, err)
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: "toolrunner", Version: version()}, source.ClientOptions(&mcp.ClientOptions{
 		ProgressNotificationHandler: func(_ context.Context, n *mcp.ProgressNotificationClientRequest) {
 			if id, ok := n.Params.ProgressToken.(string); ok {
 				r.report(callProgress{id, n.Params.Message, n.Params.Progress, n.Params.Total})
 			}
 		},
-	})
-	last := &tail{most: 2000}
-	way := s.transport(ctx, last)
+	}))
+	way := s.transport(ctx, source.Stderr())
 	var process *exec.Cmd
 	if local, ok := way.(*mcp.CommandTransport); ok {
 		process = local.Command
@@ -73,7 +82,9 @@ func (s *server) connect(ctx context.Context, r *reporter) (connection, error) {
 	}
 	connected, err := client.Connect(ctx, way, nil)
 	if err == nil {
-		return connection{connected, s.name, process}, nil
+		if err = source.Attach(connected); err == nil {
+			return connection{connected, s.name, source, process}, nil
+		}
 	}
 	if process != nil {
 		endGroup(process, true)
@@ -81,27 +92,23 @@ func (s *server) connect(ctx context.Context, r *reporter) (connection, error) {
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	if said := last.String(); said != "" {
+	if said := source.LastWords(); said != "" {
 		err = fmt.Errorf("%w; it wrote:\n%s", err, said)
 	}
 	return connection{}, fmt.Errorf("MCP server %q: %w", s.name, err)
 }
 
 // addServers adds the tools of the servers, each under the name of its server.
-func (k *kit) addServers(ctx context.Context, r *reporter) error {
+func (k *kit) addServers(ctx context.Context) error {
 	for _, s := range k.servers {
-		tools, err := toolrunnermcp.Tools(ctx, s.ClientSession, toolrunnermcp.Options{
-			Prefix:   prefix(s.server),
-			Reserved: k.names(),
-			Progress: true,
-			Logger:   slog.New(slog.NewTextHandler(warner{s.server, r}, &slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: plainly})),
-		})
+		before := len(k.tools)
+		tools, err := s.source.AppendTools(ctx, k.tools)
 		if err != nil {
 			return fmt.Errorf("MCP server %q: %w", s.server, err)
 		}
-		for _, tool := range tools {
+		k.tools = tools
+		for _, tool := range tools[before:] {
 			own, ok := tool.(*toolrunner.Tool)
-			k.tools = append(k.tools, tool)
 			k.readOnly[tool.Name()] = ok && own.ReadOnly
 		}
 	}

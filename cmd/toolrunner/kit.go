@@ -28,7 +28,7 @@ func (k *kit) open(ctx context.Context, o *runOptions, servers []server, r *repo
 	if k.servers, err = connect(ctx, servers, r); err != nil {
 		return err
 	}
-	return k.addServers(ctx, r)
+	return k.addServers(ctx)
 }
 
 // serialize makes every tool that is not read-only run alone, in the model's order:

@@ -27,6 +27,8 @@ type server struct {
 	URL      string            `json:"url"`
 	Headers  map[string]string `json:"headers"`
 	Disabled bool              `json:"disabled"`
+
+	TrustAnnotations bool `json:"trustAnnotations"`
 }
 
 // readServers returns the servers of a file that are not disabled, sorted by

@@ -1,21 +1,20 @@
 package main
 
 import (
-	"bytes"
 	"context"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // transport returns the way to the server. What its process writes on stderr
 // goes to last.
-func (s *server) transport(ctx context.Context, last *tail) mcp.Transport {
+func (s *server) transport(ctx context.Context, last io.Writer) mcp.Transport {
 	client := &http.Client{Transport: &headers{s.Headers, s.URL, http.DefaultTransport}}
 	switch s.Type {
 	case overHTTP:
@@ -63,29 +62,4 @@ func (h *headers) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	}
 	return h.next.RoundTrip(r)
-}
-
-// tail keeps the end of what is written.
-type tail struct {
-	mu   sync.Mutex // guards text
-	text []byte
-	most int
-}
-
-// Write implements [io.Writer].
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, p...)
-	if n := len(t.text) - t.most; n > 0 {
-		t.text = append(t.text[:0], t.text[n:]...)
-	}
-	return len(p), nil
-}
-
-// String returns what was kept.
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return strings.ToValidUTF8(string(bytes.TrimSpace(t.text)), "")
 }

@@ -31,18 +31,6 @@ func TestHeadersStayWithTheirServer(t *testing.T) {
 	}
 }
 
-func TestTailKeepsTheEnd(t *testing.T) {
-	last := &tail{most: 10}
-	for _, text := range []string{"äbcdefgh", "ij", "klm\n", strings.Repeat("x", 30) + "end"} {
-		if n, err := last.Write([]byte(text)); n != len(text) || err != nil {
-			t.Errorf("Write = %d, %v", n, err)
-		}
-	}
-	if got, want := last.String(), "xxxxxxxend"; got != want {
-		t.Errorf("String() = %q, want %q", got, want)
-	}
-}
-
 func TestServersDoNotGetTheKeysOfTheAPI(t *testing.T) {
 	got := withoutKeys([]string{"PATH=/bin", "ANTHROPIC_API_KEY=k", "anthropic_auth_token=t", "HOME=/root"})
 	if want := []string{"PATH=/bin", "HOME=/root"}; !slices.Equal(got, want) {

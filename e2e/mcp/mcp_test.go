@@ -172,22 +172,26 @@ func freePort(t *testing.T) string {
 
 // run has a scripted model make each call in a turn of its own.
 func run(t *testing.T, transport mcp.Transport, rows []row) {
-	var watcher toolrunnermcp.Watcher
-	defer watcher.Close()
 	log := slog.New(slog.NewTextHandler(t.Output(), nil))
-	client := mcp.NewClient(&mcp.Implementation{Name: "e2e", Version: "1"}, &mcp.ClientOptions{
-		ToolListChangedHandler: watcher.ToolListChanged,
+	source, err := toolrunnermcp.NewSource(toolrunnermcp.Options{Prefix: "s_", Progress: true, Logger: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer source.Close()
+	client := mcp.NewClient(&mcp.Implementation{Name: "e2e", Version: "1"}, source.ClientOptions(&mcp.ClientOptions{
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
 			log.Info("progress", slog.Any("call", r.Params.ProgressToken), slog.Float64("done", r.Params.Progress), slog.Float64("of", r.Params.Total))
 		},
-	})
+	}))
 	session, err := client.Connect(t.Context(), transport, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer session.Close()
-	options := toolrunnermcp.Options{Prefix: "s_", Progress: true, Logger: log}
-	tools, err := toolrunnermcp.Tools(t.Context(), session, options)
+	if err := source.Attach(session); err != nil {
+		t.Fatal(err)
+	}
+	tools, err := source.AppendTools(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +208,7 @@ func run(t *testing.T, transport mcp.Transport, rows []row) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := watcher.Watch(t.Context(), runner, session, tools, options); err != nil {
+	if err := source.Follow(t.Context(), runner); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := runner.RunToCompletion(t.Context()); err != nil {

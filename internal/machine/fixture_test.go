@@ -31,7 +31,7 @@ func testTool(name string) *Tool {
 // again after an interruption, and one that may not.
 func testTools(tb testing.TB) *Tools {
 	tb.Helper()
-	tools, err := NewTools([]*Tool{testTool("pure"), testTool("impure")})
+	tools, err := NewTools([]*Tool{testTool("pure"), testTool("impure")}, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}

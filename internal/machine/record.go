@@ -266,8 +266,8 @@ func savedRule(r *history.Rule) *savedStop {
 // of now where they differ.
 func (t *Tools) saved() *savedTools {
 	saved := &savedTools{}
-	for _, block := range t.changes {
-		saved.Changes = append(saved.Changes, block)
+	for _, p := range t.pending {
+		saved.Changes = append(saved.Changes, p.raw)
 	}
 	sent := make(map[*Tool]bool)
 	for _, tool := range t.first {

@@ -50,14 +50,17 @@ func (t *Tools) restore(saved *savedTools, told []history.Change) (changed []str
 		if err != nil || len(b.Changes) == 0 && b.Kind != history.TypeToolAddition && b.Kind != history.TypeToolRemoval {
 			return nil, snapshotError(err, "tools.changes[%d] changes no tool", i)
 		}
-		t.changes, t.queued = append(t.changes, raw), append(t.queued, b.Changes...)
+		t.pending = append(t.pending, pendingChange{raw: raw, changes: b.Changes})
 	}
 	later := make(map[string]bool) // what messages define, or have defined, is not among the first
 	maps.Copy(later, t.gone)
 	for _, tool := range saved.Added {
 		later[tool.Name] = true
 	}
-	for _, c := range slices.Concat(told, t.queued) {
+	for _, p := range t.pending {
+		told = append(slices.Clip(told), p.changes...)
+	}
+	for _, c := range told {
 		later[c.Name] = later[c.Name] || c.Add
 	}
 	sent := func(tool *Tool) bool { _, ok := place[tool.Name]; return ok }

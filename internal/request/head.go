@@ -16,6 +16,7 @@ import (
 type Head struct {
 	system      []byte       // nil: none
 	given       [][]byte     // the caller's definitions
+	names       []string     // of those that have one
 	own         []Definition // of the runner's tools that are not among those
 	breakpoints int
 }
@@ -53,7 +54,9 @@ func (h *Head) addGiven(tools []anthropic.BetaToolUnionParam) error {
 		if names[name] {
 			return fmt.Errorf("Params.Tools[%d]: the name %q is taken by an earlier tool; names must be unique", i, name)
 		}
-		names[name] = name != ""
+		if names[name] = name != ""; name != "" {
+			h.names = append(h.names, name)
+		}
 		h.given = append(h.given, definition)
 		h.breakpoints += history.CountBreakpoints(definition)
 	}
@@ -69,6 +72,9 @@ func (h *Head) Breakpoints(p *anthropic.BetaMessageNewParams) int {
 	}
 	return h.breakpoints
 }
+
+// Given returns the names of the caller's definitions.
+func (h *Head) Given() []string { return h.names }
 
 // HasTools reports whether there is a tool.
 func (h *Head) HasTools() bool { return len(h.given)+len(h.own) > 0 }

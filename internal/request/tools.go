@@ -39,6 +39,19 @@ func EncodeTool(tool json.Marshaler) ([]byte, error) {
 	return data, nil
 }
 
+// NamesOf returns the names of definitions. What cannot be encoded has none.
+func NamesOf(tools []anthropic.BetaToolUnionParam) []string {
+	var names []string
+	for _, tool := range tools {
+		if definition, err := EncodeTool(tool); err == nil {
+			if name := wire.StringMember(definition, "name"); name != "" {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
 // Names reports whether definitions of the caller have a tool of a name, for all that they
 // tell: those of a toolset do not tell names.
 func Names(given []anthropic.BetaToolUnionParam, name string) bool {

@@ -68,8 +68,9 @@ func TestCompactionBlockTellsWhichToolsAreGone(t *testing.T) {
 	runtest.WantFailure(t, c.Request(t, -1), "a", "Error: Tool 'work' not found")
 }
 
-// E27, E28, E35-E40, E44: changes in a loop body count at once for the turn that
-// is open, and the model reads them in one message after its results.
+// E27, E28, E35-E40, E44, MC3: changes in a loop body count at once for the turn that
+// is open, and the model reads them in one message after its results: of each name the
+// last, and none that leaves it with what it knows.
 func TestChangesInTheBodyCountForTheOpenTurn(t *testing.T) {
 	const gone = "Error: Tool 'work' not found"
 	tests := []struct {
@@ -82,12 +83,16 @@ func TestChangesInTheBodyCountForTheOpenTurn(t *testing.T) {
 		{"removed and added", func(t *testing.T, c *runtest.Conversation) {
 			c.RemoveTools(runtest.Says("work", ""))
 			c.MustAddTools(t, runtest.Says("work", "second"))
-		}, "second", "system removal(work) addition(work)"},
+		}, "second", ""}, // the model knows this definition
+		{"removed, and another added", func(t *testing.T, c *runtest.Conversation) {
+			c.RemoveToolsByNames("work")
+			c.MustAddDefinition(t, `{"name":"work","input_schema":{"type":"object"},"x":1}`)
+		}, gone, "system addition(work)"},
 		{"replaced", func(t *testing.T, c *runtest.Conversation) { c.MustAddTools(t, runtest.Says("work", "second")) }, "second", "system addition(work)"},
 		{"several", func(t *testing.T, c *runtest.Conversation) {
 			c.MustAddTools(t, runtest.Says("x", ""), runtest.Says("y", ""))
 			c.RemoveToolsByNames("x", "unknown")
-		}, "first", "system addition(x) addition(y) removal(x) removal(unknown)"},
+		}, "first", "system addition(y) removal(unknown)"},
 		{"raw definition", func(t *testing.T, c *runtest.Conversation) {
 			c.MustAddDefinition(t, `{"name":"work","input_schema":{"type":"object"},"x":1}`)
 		}, gone, "system addition(work)"},
@@ -96,10 +101,10 @@ func TestChangesInTheBodyCountForTheOpenTurn(t *testing.T) {
 		}, "first", "system addition()"},
 		{"removed by a follow-up", func(t *testing.T, c *runtest.Conversation) {
 			c.MustAppend(t, runtest.User("note"), runtest.Verbatim(runtest.RemoveWork))
-		}, gone, "user 'note'"},
+		}, gone, "user 'note'; system removal(work)"},
 		{"removed, added by a follow-up", func(t *testing.T, c *runtest.Conversation) {
 			c.MustAppend(t, runtest.User("note"), runtest.Verbatim(runtest.RemoveWork), runtest.Verbatim(runtest.AddWork))
-		}, "first", "user 'note'"},
+		}, "first", "user 'note'; system removal(work); system addition(work)"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -118,8 +123,8 @@ func TestChangesInTheBodyCountForTheOpenTurn(t *testing.T) {
 			} else {
 				runtest.WantSuccess(t, c.Request(t, -1), "a", test.want)
 			}
-			if got := runtest.Shape(c.Request(t, -1).Messages())[3]; got != test.system {
-				t.Errorf("the message after the results = %q, want %q", got, test.system)
+			if got := strings.Join(runtest.Shape(c.Request(t, -1).Messages())[3:], "; "); got != test.system {
+				t.Errorf("what comes after the results = %q, want %q", got, test.system)
 			}
 		})
 	}

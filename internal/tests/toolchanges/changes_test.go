@@ -75,7 +75,7 @@ func TestChangesOfABodyAreOneMessageInOrder(t *testing.T) {
 			}
 		})
 		d.WantRequest(t, 1, "user 'hi'", "assistant call(a)", "user result(a)", "user 'and'",
-			"system addition(two) addition(one) removal(two) addition(two)")
+			"system addition(one) addition(two)")
 		d.WantFaithful(t)
 	})
 }
