@@ -41,6 +41,11 @@ func TestEveryGoPeerPlaysEveryScript(t *testing.T) {
 			}
 		}
 	}
+	for _, peer := range []string{"ours-thread", "limit-thread"} {
+		if m, err := b.one(peer, strings.Fields("-turns 4 -result 300 -parallel 2")); err != nil || m.CPU <= 0 || m.Turns%4 != 0 {
+			t.Errorf("%s: it reports %+v, %v", peer, m, err)
+		}
+	}
 	if m, err := b.one("client", []string{"-turns", "1"}); err != nil || m.CPU <= 0 {
 		t.Errorf("client: it reports %+v, %v", m, err)
 	}

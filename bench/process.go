@@ -120,6 +120,8 @@ func (b *bench) one(peer string, args []string) (measurement, error) {
 			return measurement{}, err
 		}
 		command = exec.CommandContext(ctx, "node", filepath.Join(b.settings.results, "ts", "main.mjs"), job)
+	case "ours-thread", "limit-thread":
+		command = exec.CommandContext(ctx, filepath.Join(b.settings.results, strings.TrimSuffix(peer, "-thread")), append(args, "-thread")...)
 	case "disable-thread":
 		command = exec.CommandContext(ctx, filepath.Join(b.settings.results, "official"), append(args, "-disable-thread")...)
 	default:

@@ -53,7 +53,7 @@ func median(measurements []measurement, value func(measurement) float64) (float6
 
 var titles = map[string]string{
 	"ours": "ours", "limit": "limit", "official": "official Go", "disable-thread": "official Go, DisableThread",
-	"ts": "TypeScript, thread: false", "client": "SDK client only",
+	"ours-thread": "ours, thread", "limit-thread": "limit, thread", "ts": "TypeScript, thread: false", "client": "SDK client only",
 }
 
 func (sec *section) render(all results) string {
@@ -71,6 +71,9 @@ func (sec *section) render(all results) string {
 		}
 		if t.ratios {
 			header = append(header, "ours / limit", "DisableThread / ours")
+			if slices.Contains(peers, "ours-thread") {
+				header = append(header, "the same with threads", "official / ours, with threads")
+			}
 		}
 		row(&out, header)
 		row(&out, append([]string{"---"}, slices.Repeat([]string{"---:"}, len(header)-1)...))
@@ -96,7 +99,11 @@ func (t *table) cells(c kase, peers []string, all results) []string {
 	if !t.ratios {
 		return cells
 	}
-	return append(cells, ratio(all[c.name], t.value, "ours", "limit"), ratio(all[c.name], t.value, "disable-thread", "ours"))
+	cells = append(cells, ratio(all[c.name], t.value, "ours", "limit"), ratio(all[c.name], t.value, "disable-thread", "ours"))
+	if slices.Contains(peers, "ours-thread") {
+		cells = append(cells, ratio(all[c.name], t.value, "ours-thread", "limit-thread"), ratio(all[c.name], t.value, "official", "ours-thread"))
+	}
+	return cells
 }
 
 // ratio returns a value of one peer over that of another.

@@ -87,6 +87,14 @@ func Body(job *Job) []byte {
 	return body
 }
 
+// Continuing is the beginning of a request that continues a message thread, up to the id.
+func Continuing(job *Job) []byte {
+	return fmt.Appendf(nil, `{"model":%q,"max_tokens":%d,"stream":%v,"thread":{"type":"continue","previous_message_id":"`, Model, MaxTokens, job.Stream != "")
+}
+
+// ThreadsBeta is what requests of a thread name.
+const ThreadsBeta = "message-threads-2026-08-12"
+
 // Model and MaxTokens go with every request.
 const (
 	Model     = "claude-sonnet-5-5"

@@ -9,6 +9,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,23 +18,33 @@ import (
 	"github.com/toolrunner/toolrunner/bench/internal/work"
 )
 
+var thread = flag.Bool("thread", false, "have the server keep the conversation, and send what is new")
+
 func main() { work.Main(prepare) }
 
 // conversation is one in progress.
 type conversation struct {
 	job   *work.Job
 	body  []byte // of the next request, but for its end
+	next  []byte // what it begins with where it continues a thread; nil: it has everything
 	reply bytes.Buffer
 }
 
 func prepare(job *work.Job) (work.Player, error) {
 	head := work.Body(job)
-	head = fmt.Appendf(head[:len(head)-1], `,"messages":[{"role":"user","content":[{"type":"text","text":%q}]}`, work.Prompt)
+	head = head[:len(head)-1]
+	if *thread {
+		head = append(head, `,"thread":{"type":"create"}`...)
+	}
+	head = fmt.Appendf(head, `,"messages":[{"role":"user","content":[{"type":"text","text":%q}]}`, work.Prompt)
 	return func(ctx context.Context) (work.Played, error) { return play(ctx, job, bytes.Clone(head)) }, nil
 }
 
 func play(ctx context.Context, job *work.Job, head []byte) (work.Played, error) {
 	c := conversation{job: job, body: head}
+	if *thread {
+		c.next = work.Continuing(job)
+	}
 	var p work.Played
 	for {
 		res, err := c.send(ctx)
@@ -71,6 +82,9 @@ func (c *conversation) send(ctx context.Context) (*http.Response, error) {
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("X-Api-Key", "key")
 	req.Header.Set("Anthropic-Version", "2023-06-01")
+	if *thread {
+		req.Header.Set("Anthropic-Beta", work.ThreadsBeta)
+	}
 	res, err := c.job.Client.Do(req)
 	if err == nil && res.StatusCode != http.StatusOK {
 		err = errors.New(res.Status)
@@ -86,7 +100,12 @@ func (c *conversation) answer(content []byte) bool {
 	if at < 0 {
 		return false
 	}
-	c.body = append(append(append(c.body, `,{"role":"assistant","content":`...), content...), `},{"role":"user","content":[`...)
+	if c.next == nil {
+		c.body = append(append(append(c.body, `,{"role":"assistant","content":`...), content...), `},`...)
+	} else {
+		c.body = append(append(append(c.body[:0], c.next...), between(c.reply.Bytes(), `"id":"`, `"`)...), `"},"messages":[`...)
+	}
+	c.body = append(c.body, `{"role":"user","content":[`...)
 	for rest := content; at >= 0; at = bytes.Index(rest, call) {
 		rest = rest[at+len(call):]
 		id := rest[:bytes.IndexByte(rest, '"')]

@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"flag"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
@@ -11,6 +12,8 @@ import (
 	"github.com/toolrunner/toolrunner/bench/internal/work"
 )
 
+var thread = flag.Bool("thread", false, "keep the conversation in a message thread")
+
 func main() { work.Main(prepare) }
 
 func prepare(job *work.Job) (work.Player, error) {
@@ -18,7 +21,7 @@ func prepare(job *work.Job) (work.Player, error) {
 	tools, err := sdk.Tools(job, tool[work.Input], tool[work.Lines])
 	// Params are large: made here, they would be on the stack of each run.
 	newRunner := func() (*toolrunner.Runner, error) {
-		return toolrunner.New(&client.Beta.Messages, tools, toolrunner.Params{BetaMessageNewParams: sdk.Params()})
+		return toolrunner.New(&client.Beta.Messages, tools, toolrunner.Params{BetaMessageNewParams: sdk.Params(), MessageThread: *thread})
 	}
 	return func(ctx context.Context) (work.Played, error) {
 		runner, err := newRunner()
