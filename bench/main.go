@@ -45,7 +45,7 @@ func main() {
 	flag.IntVar(&s.runResult, "run-result", 1024, "bytes of their results")
 	flag.DurationVar(&s.latency, "latency", 20*time.Millisecond, "latency of their replies")
 	flag.IntVar(&s.starts, "starts", 21, "processes whose start is measured, of each peer")
-	list(&s.peers, "peers", "ours,limit,disable-thread,official,ours-thread,limit-thread,ts", "peers to measure")
+	list(&s.peers, "peers", "ours,limit,disable-thread,official,ours-thread,limit-thread,sdk-thread,ts", "peers to measure")
 	list(&s.sections, "sections", "turns,streams,runs,start", "what to measure")
 	list(&s.turns, "turns", "1x200,50x200,200x200,500x200,10x4096,50x4096,200x4096,500x4096,200x32768,500x32768,200x4096x4", "conversations: turns x bytes of a result (x parallel calls)")
 	list(&s.streams, "streams", "text,input,thinking", "what is streamed")
@@ -163,7 +163,7 @@ func (s *settings) streamSection() section {
 					args = append(args, "-read")
 				}
 				n, _ := strconv.Atoi(size)
-				sec.cases = append(sec.cases, kase{fmt.Sprintf("%s, %d KB, %s", stream, n>>10, how), stream, args, without(s.peers, "ours-thread", "limit-thread")})
+				sec.cases = append(sec.cases, kase{fmt.Sprintf("%s, %d KB, %s", stream, n>>10, how), stream, args, without(s.peers, "ours-thread", "limit-thread", "sdk-thread")})
 			}
 		}
 	}
@@ -186,7 +186,7 @@ func (s *settings) runSection() section {
 	args := []string{
 		"-runs", strconv.Itoa(s.runs), "-turns", strconv.Itoa(s.runTurns), "-result", strconv.Itoa(s.runResult), "-latency", s.latency.String(),
 	}
-	peers := without(s.peers, "ts", "official", "ours-thread", "limit-thread") // the one measures single runs only, the other would take minutes
+	peers := without(s.peers, "ts", "official", "ours-thread", "limit-thread", "sdk-thread") // the one measures single runs only, the other would take minutes
 	sec.cases = []kase{{name: "at once", args: args, peers: peers}}
 	return sec
 }
@@ -196,7 +196,7 @@ func (s *settings) startSection() section {
 		{"CPU in milliseconds", perStream(milliseconds), false},
 		{"Milliseconds", func(r measurement) float64 { return float64(r.Wall.Microseconds()) / 1000 }, false},
 	}}
-	sec.cases = []kase{{name: "first request", args: []string{"-turns", "1"}, peers: append(without(s.peers, "ts", "official", "ours-thread", "limit-thread"), "client")}}
+	sec.cases = []kase{{name: "first request", args: []string{"-turns", "1"}, peers: append(without(s.peers, "ts", "official", "ours-thread", "limit-thread", "sdk-thread"), "client")}}
 	return sec
 }
 

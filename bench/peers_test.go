@@ -41,7 +41,7 @@ func TestEveryGoPeerPlaysEveryScript(t *testing.T) {
 			}
 		}
 	}
-	for _, peer := range []string{"ours-thread", "limit-thread"} {
+	for _, peer := range []string{"ours-thread", "limit-thread", "sdk-thread"} {
 		if m, err := b.one(peer, strings.Fields("-turns 4 -result 300 -parallel 2")); err != nil || m.CPU <= 0 || m.Turns%4 != 0 {
 			t.Errorf("%s: it reports %+v, %v", peer, m, err)
 		}

@@ -122,6 +122,8 @@ func (b *bench) one(peer string, args []string) (measurement, error) {
 		command = exec.CommandContext(ctx, "node", filepath.Join(b.settings.results, "ts", "main.mjs"), job)
 	case "ours-thread", "limit-thread":
 		command = exec.CommandContext(ctx, filepath.Join(b.settings.results, strings.TrimSuffix(peer, "-thread")), append(args, "-thread")...)
+	case "sdk-thread":
+		command = exec.CommandContext(ctx, filepath.Join(b.settings.results, "limit"), append(args, "-thread", "-sdk")...)
 	case "disable-thread":
 		command = exec.CommandContext(ctx, filepath.Join(b.settings.results, "official"), append(args, "-disable-thread")...)
 	default:

@@ -53,7 +53,7 @@ func median(measurements []measurement, value func(measurement) float64) (float6
 
 var titles = map[string]string{
 	"ours": "ours", "limit": "limit", "official": "official Go", "disable-thread": "official Go, DisableThread",
-	"ours-thread": "ours, thread", "limit-thread": "limit, thread", "ts": "TypeScript, thread: false", "client": "SDK client only",
+	"ours-thread": "ours, thread", "limit-thread": "limit, thread", "sdk-thread": "limit by the SDK's client, thread", "ts": "TypeScript, thread: false", "client": "SDK client only",
 }
 
 func (sec *section) render(all results) string {

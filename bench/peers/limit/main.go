@@ -15,10 +15,16 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/anthropics/anthropic-sdk-go/v2"
+	"github.com/anthropics/anthropic-sdk-go/v2/option"
+
+	"github.com/toolrunner/toolrunner/bench/internal/sdk"
 	"github.com/toolrunner/toolrunner/bench/internal/work"
 )
 
 var thread = flag.Bool("thread", false, "have the server keep the conversation, and send what is new")
+
+var bySDK = flag.Bool("sdk", false, "send plain requests by the client of the official SDK, which is given their bytes and gives those of the reply")
 
 func main() { work.Main(prepare) }
 
@@ -28,6 +34,8 @@ type conversation struct {
 	body  []byte // of the next request, but for its end
 	next  []byte // what it begins with where it continues a thread; nil: it has everything
 	reply bytes.Buffer
+
+	messages *anthropic.BetaMessageService // of the SDK; nil: net/http alone
 }
 
 func prepare(job *work.Job) (work.Player, error) {
@@ -37,16 +45,33 @@ func prepare(job *work.Job) (work.Player, error) {
 		head = append(head, `,"thread":{"type":"create"}`...)
 	}
 	head = fmt.Appendf(head, `,"messages":[{"role":"user","content":[{"type":"text","text":%q}]}`, work.Prompt)
-	return func(ctx context.Context) (work.Played, error) { return play(ctx, job, bytes.Clone(head)) }, nil
+	var messages *anthropic.BetaMessageService
+	if *bySDK {
+		client := sdk.Client(job)
+		messages = &client.Beta.Messages
+	}
+	return func(ctx context.Context) (work.Played, error) {
+		return play(ctx, conversation{job: job, body: bytes.Clone(head), messages: messages})
+	}, nil
 }
 
-func play(ctx context.Context, job *work.Job, head []byte) (work.Played, error) {
-	c := conversation{job: job, body: head}
+func play(ctx context.Context, c conversation) (work.Played, error) {
+	job := c.job
 	if *thread {
 		c.next = work.Continuing(job)
 	}
 	var p work.Played
 	for {
+		if c.messages != nil {
+			if err := c.sendBySDK(ctx); err != nil {
+				return p, err
+			}
+			p.Turns++
+			if content := between(c.reply.Bytes(), `"content":`, `,"stop_reason"`); !c.answer(content) {
+				return textOf(p, content)
+			}
+			continue
+		}
 		res, err := c.send(ctx)
 		if err != nil {
 			return p, err
@@ -66,10 +91,16 @@ func play(ctx context.Context, job *work.Job, head []byte) (work.Played, error) 
 			return p, err
 		}
 		if !c.answer(content) {
-			p.Text, err = strconv.Unquote(string(content[bytes.LastIndex(content, []byte(`:"`))+1 : len(content)-2]))
-			return p, err
+			return textOf(p, content)
 		}
 	}
+}
+
+// textOf adds the text that a content ends in.
+func textOf(p work.Played, content []byte) (work.Played, error) {
+	var err error
+	p.Text, err = strconv.Unquote(string(content[bytes.LastIndex(content, []byte(`:"`))+1 : len(content)-2]))
+	return p, err
 }
 
 func (c *conversation) send(ctx context.Context) (*http.Response, error) {
@@ -90,6 +121,19 @@ func (c *conversation) send(ctx context.Context) (*http.Response, error) {
 		err = errors.New(res.Status)
 	}
 	return res, err
+}
+
+// sendBySDK sends the request by the SDK and takes the reply.
+func (c *conversation) sendBySDK(ctx context.Context) error {
+	c.body = append(c.body, "]}"...)
+	var raw []byte
+	params := anthropic.BetaMessageNewParams{Model: work.Model, MaxTokens: work.MaxTokens}
+	_, err := c.messages.New(ctx, params, option.WithRequestBody("application/json", bytes.NewReader(c.body)),
+		option.WithHeader("Anthropic-Beta", work.ThreadsBeta), option.WithResponseBodyInto(&raw))
+	c.body = c.body[:len(c.body)-2]
+	c.reply.Reset()
+	c.reply.Write(raw)
+	return err
 }
 
 // answer runs the calls of a reply and appends both to the history. It reports
