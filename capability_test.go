@@ -46,6 +46,7 @@ func TestEachCapabilityIsShownInTheGuide(t *testing.T) {
 		{"S31 tools of an MCP server", "toolrunnermcp.ExampleSource"},
 		{"Q7 a memory that the model keeps", "toolrunnermemory.Example"},
 		{"Q8 a handler for a tool of the API's own", "ExampleTool_native"},
+		{"Q13 each answer as a value of its own", "ExampleOutput"},
 		{"S32 tools that come and go", "ExampleRunner_AddTools"},
 	}
 	e := readExamples(t, "example*_test.go", "toolrunner*/example*_test.go")

@@ -46,6 +46,43 @@ func ExampleParams_output() {
 	// Paris 21
 }
 
+// The schema of a type, and each answer as a value of its own.
+func ExampleOutput() {
+	_, client := scripted(toolrunnertest.Text(`{"city":"Paris","degrees":21}`), toolrunnertest.Text(`{"city":"Oslo","degrees":"cold"}`))
+
+	type report struct {
+		City    string `json:"city" jsonschema:"required"`
+		Degrees int    `json:"degrees" jsonschema:"required"`
+	}
+	params := ask("How is the weather in Paris?")
+	params.OutputConfig.Format = toolrunner.OutputFormat[report]()
+	runner, err := toolrunner.New(&client.Beta.Messages, nil, toolrunner.Params{BetaMessageNewParams: params})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for range 2 {
+		message, err := runner.RunToCompletion(context.Background())
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		answer, err := toolrunner.Output[report](message)
+		if err != nil { // refused, cut off, or no report
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(answer.City, answer.Degrees)
+		if err := runner.AppendMessages(say("And in Oslo?")); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	// Output:
+	// Paris 21
+	// anthropic: failed to parse structured output: invalid input: degrees: expected integer, got string "cold"
+}
+
 // A reply can also be parsed by hand: a schema that is given as JSON leaves that
 // to the caller.
 func ExampleParams_parseOutput() {

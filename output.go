@@ -9,7 +9,9 @@ import (
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 
+	"github.com/toolrunner/toolrunner/internal/history"
 	"github.com/toolrunner/toolrunner/internal/media"
+	"github.com/toolrunner/toolrunner/internal/schema"
 )
 
 // ImageResult returns a result that shows the model an image. Its format is told
@@ -161,4 +163,51 @@ func blockContent(output any) (c anthropic.BetaToolResultBlockParamContentUnion,
 		return c, false
 	}
 	return c, true
+}
+
+// OutputFormat returns a format for Params.OutputConfig.Format by which the API holds the
+// answer to the schema of T, in the form of strict mode. [Output] reads such an answer. T is
+// what a tool's input can be; see [NewTool].
+//
+// OutputFormat panics if T has no schema: that is a fault of the program text.
+func OutputFormat[T any]() anthropic.BetaJSONOutputFormatParam {
+	return anthropic.BetaJSONOutputFormatParam{Schema: outputSchema[T]().JSON()}
+}
+
+func outputSchema[T any]() *schema.Input {
+	input, err := schema.For(reflect.TypeFor[T](), true)
+	if err != nil {
+		panic("toolrunner: output: " + err.Error())
+	}
+	return input
+}
+
+// Output returns the answer of a message as a T: its text is JSON that the schema of T
+// accepts, as the API ensures with the format of [OutputFormat]. Any message of a run can
+// be read, also that of a [Turn], at any time, into values of their own.
+//
+// The error wraps [ErrRefused] or [ErrTruncated] if the message was refused or cut off, and
+// [anthropic.ErrStructuredOutputParse] if it stopped for calls or its text is no T; it then
+// names what is wrong, so that the model can be told. Output panics as OutputFormat does.
+func Output[T any](message *anthropic.BetaMessage) (T, error) {
+	var value T
+	input := outputSchema[T]()
+	if message == nil {
+		return value, fmt.Errorf("%w: there is no message", anthropic.ErrStructuredOutputParse)
+	}
+	switch rule := history.RuleFor(message.StopReason); {
+	case rule.After != history.EndRun:
+		return value, fmt.Errorf("%w: the reply stopped for %q and is no answer yet", anthropic.ErrStructuredOutputParse, message.StopReason)
+	case rule.Outcome != history.OutcomeCompleted:
+		return value, Outcome(rule.Outcome).err()
+	}
+	text := json.RawMessage(Text(message))
+	read, err := input.Read(text)
+	if err == nil {
+		err = input.Decoder().Decode(text, read, &value)
+	}
+	if err != nil {
+		return *new(T), fmt.Errorf("%w: %w", anthropic.ErrStructuredOutputParse, err)
+	}
+	return value, nil
 }

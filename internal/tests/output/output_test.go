@@ -251,3 +251,59 @@ func TestParsingMayUseTheRunner(t *testing.T) {
 		t.Errorf("messages while parsing (-want +got):\n%s", diff)
 	}
 }
+
+// Q13: the answer of any message is read as a value of its own, and what is no answer is told
+// apart.
+func TestOutputOfAMessage(t *testing.T) {
+	for name, tt := range map[string]struct {
+		reply toolrunnertest.Reply
+		want  weatherReport
+		err   error
+		says  string
+	}{
+		"an answer":        {reply: toolrunnertest.Text(parisReport), want: weatherReport{"Paris", 21}},
+		"in two blocks":    {reply: toolrunnertest.Message(toolrunnertest.Say(parisReport[:9]), toolrunnertest.Say(parisReport[9:])), want: weatherReport{"Paris", 21}},
+		"white space":      {reply: toolrunnertest.Text(" " + parisReport + "\n"), want: weatherReport{"Paris", 21}},
+		"no JSON":          {reply: toolrunnertest.Text("It is mild."), err: anthropic.ErrStructuredOutputParse, says: "JSON"},
+		"another type":     {reply: toolrunnertest.Text(`{"city":"Paris","degrees":"mild"}`), err: anthropic.ErrStructuredOutputParse, says: "degrees"},
+		"another property": {reply: toolrunnertest.Text(`{"city":"Paris","degrees":21,"wind":3}`), err: anthropic.ErrStructuredOutputParse, says: "wind"},
+		"two values":       {reply: toolrunnertest.Text(parisReport + parisReport), err: anthropic.ErrStructuredOutputParse},
+		"refused":          {reply: toolrunnertest.Text(parisReport).StopReason("refusal"), err: toolrunner.ErrRefused},
+		"cut off":          {reply: toolrunnertest.Text(parisReport).StopReason("max_tokens"), err: toolrunner.ErrTruncated},
+		"paused":           {reply: toolrunnertest.Text(parisReport).StopReason("pause_turn"), err: anthropic.ErrStructuredOutputParse, says: "pause_turn"},
+		"calls":            {reply: toolrunnertest.Message(toolrunnertest.Say(parisReport), toolrunnertest.Call("a", "look", `{}`)), err: anthropic.ErrStructuredOutputParse, says: "tool_use"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := runtest.NewStage(t, func(p *toolrunner.Params) { p.OutputConfig.Format = toolrunner.OutputFormat[weatherReport]() }, tt.reply)
+			turn, err := s.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := toolrunner.Output[weatherReport](turn.BetaMessage)
+			if got != tt.want || !errors.Is(err, tt.err) || err != nil && !strings.Contains(err.Error(), tt.says) {
+				t.Errorf("Output() = %+v, %v; want %+v, an error that is %v and says %q", got, err, tt.want, tt.err, tt.says)
+			}
+		})
+	}
+	if _, err := toolrunner.Output[weatherReport](nil); !errors.Is(err, anthropic.ErrStructuredOutputParse) {
+		t.Errorf("Output(nil) has the error %v", err)
+	}
+}
+
+// The format has the schema of the type, in the form of strict mode: each object is closed.
+func TestOutputFormatIsStrict(t *testing.T) {
+	s := runtest.NewStage(t, func(p *toolrunner.Params) { p.OutputConfig.Format = toolrunner.OutputFormat[weatherReport]() }, toolrunnertest.Text(parisReport))
+	if _, err := s.RunToCompletion(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"format":{"schema":{"type":"object","properties":{"city":{"type":["string","null"]},"degrees":{"type":["integer","null"]}},"required":["city","degrees"],"additionalProperties":false},"type":"json_schema"}}`
+	if got := string(s.Srv.Requests()[0].Field("output_config")); got != want {
+		t.Errorf("output_config = %s\nwant            %s", got, want)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("OutputFormat of a type without a schema does not panic")
+		}
+	}()
+	toolrunner.OutputFormat[chan int]()
+}
