@@ -29,9 +29,15 @@ import (
 // One that nobody goes on with, as Next allows, ends when the runner is collected.
 func (r *Runner) beginTrace(ctx context.Context) context.Context {
 	if r.trace == nil {
+		r.mu.Lock()
+		before := ""
+		if r.resumed > 0 {
+			before = r.machine.Trace()
+		}
+		r.mu.Unlock()
 		providers := telemetry.Providers{Tracer: r.Params.TracerProvider, Meter: r.Params.MeterProvider}
 		r.trace = providers.Begin(ctx, telemetry.RunStart{
-			Conversation: r.machine.ID(), Model: r.Params.Model, Resumed: r.resumed > 0,
+			Conversation: r.machine.ID(), Model: r.Params.Model, Resumed: r.resumed > 0, Before: before,
 			JSON: r.Params.OutputConfig.Format.Schema != nil || r.Params.OutputFormat.Schema != nil, //nolint:staticcheck // callers may still set it
 		})
 		if r.trace != nil {
@@ -39,6 +45,11 @@ func (r *Runner) beginTrace(ctx context.Context) context.Context {
 				run.End(context.Background(), telemetry.RunEnd{Outcome: OutcomeStopped.String()})
 			}
 			r.abandon = runtime.AddCleanup(r, abandon, r.trace)
+			if trace := r.trace.Trace(); trace != "" {
+				r.mu.Lock()
+				r.machine.SetTrace(trace)
+				r.mu.Unlock()
+			}
 		}
 	}
 	return r.trace.Context(ctx)

@@ -83,6 +83,7 @@ type state struct {
 	container  string // that the last reply with one ran in
 
 	containerUntil string // when that expires, as the API has said it
+	trace          string // the span of the last run; see SetTrace
 	reply          []byte // the last one
 	forced         any    // the forced tool choice that has done its work in this run
 	usage          Usage
@@ -280,6 +281,16 @@ func (m *Machine) Container(now time.Time) string {
 		return ""
 	}
 	return m.s.container
+}
+
+// Trace returns what SetTrace was given last, also before the run was resumed.
+func (m *Machine) Trace() string { return m.s.trace }
+
+// SetTrace keeps how the run's span is known, for a later run to link to it.
+func (m *Machine) SetTrace(trace string) {
+	if trace != m.s.trace {
+		m.update(func(s *state) { s.trace = trace })
+	}
 }
 
 // Forced returns the forced tool choice that has done its work in this run, or nil.

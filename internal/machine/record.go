@@ -68,6 +68,7 @@ type savedState struct {
 	Iteration int             `json:"iteration"`
 	Container string          `json:"container,omitempty"`
 	Until     string          `json:"container_until,omitempty"`
+	Trace     string          `json:"trace,omitempty"` // the span of the last run
 	Usage     savedUsage      `json:"usage"`
 	Spent     savedSpending   `json:"spent"`
 	Compact   savedCompaction `json:"compaction"`
@@ -244,7 +245,7 @@ func (m *Machine) savedState(now time.Time) savedState {
 	saved := savedState{
 		Stop: savedRule(&s.rule), News: s.needsReply, Ended: s.standing == finalized, Limited: s.standing == limited, Forced: s.forced != nil,
 		Sent:      savedSent{min(len(s.rollback.history.Messages), len(s.history.Messages)), min(len(s.rollback.open), len(s.open)), savedRule(&s.rollback.rule)},
-		Iteration: s.iteration, Container: s.container, Until: s.containerUntil, Usage: s.usage.saved(),
+		Iteration: s.iteration, Container: s.container, Until: s.containerUntil, Trace: s.trace, Usage: s.usage.saved(),
 		Spent:   savedSpending{s.spent.usage.saved(), maps.Clone(s.spent.calls), s.spent.failing, s.spent.time(now)},
 		Compact: savedCompaction{Scheduled: s.compaction.scheduled, Context: s.compaction.context, Floor: s.compaction.floor, Fresh: s.compaction.fresh},
 	}

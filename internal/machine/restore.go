@@ -235,7 +235,7 @@ func (r *Record) Restore(tools *Tools, forced any, unsigned bool) (*Machine, []s
 		return nil, nil, err
 	}
 	s.needsReply, s.iteration = saved.News, saved.Iteration
-	s.container, s.containerUntil = saved.Container, saved.Until
+	s.container, s.containerUntil, s.trace = saved.Container, saved.Until, saved.Trace
 	switch {
 	case saved.Ended:
 		s.standing = finalized
@@ -311,11 +311,17 @@ func (s *savedState) check(messages int) error {
 			return snapshotError(nil, "state.spent.calls[%q] is %d", name, n)
 		}
 	}
+	if len(s.Trace) > maxTrace {
+		return snapshotError(nil, "state.trace has %d bytes", len(s.Trace))
+	}
 	if s.Sent.Messages > messages {
 		return snapshotError(nil, "state.sent.messages is %d, and there are %d", s.Sent.Messages, messages)
 	}
 	return nil
 }
+
+// maxTrace bounds what SetTrace is given: ids of a span have less.
+const maxTrace = 64
 
 func (u savedUsage) restore() Usage {
 	return Usage{u.Replies, u.Input, u.Output, u.CacheCreation, u.CacheRead}

@@ -293,6 +293,32 @@ func TestReplaysOfThreadsAreEvents(t *testing.T) {
 	}
 }
 
+// A run that is resumed, also in another process, links to the one before.
+func TestResumedRunsLinkToTheRunBefore(t *testing.T) {
+	params := runtest.Asking("hi")
+	params.Approve = runtest.Suspending("a")
+	w := watch(t, params, runtest.Tools(runtest.Says("tool", "ok")), toolrunnertest.Message(toolrunnertest.Call("a", "tool", `{}`)), toolrunnertest.Text("so"))
+	w.RunSuspended(t, "a")
+	first := w.span(t, "invoke_agent").SpanContext
+	w.spans.Reset()
+	snapshot, err := w.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Runner, err = toolrunner.Resume(&w.Client.Beta.Messages, runtest.Tools(runtest.Says("tool", "ok")), w.Params, snapshot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Decide("a", toolrunner.Allow()); err != nil {
+		t.Fatal(err)
+	}
+	w.Run(t)
+	links := w.span(t, "invoke_agent").Links
+	if len(links) != 1 || links[0].SpanContext.TraceID() != first.TraceID() || links[0].SpanContext.SpanID() != first.SpanID() {
+		t.Errorf("links = %v, want one to %v", links, first.SpanID())
+	}
+}
+
 // Records and spans share ids: the conversation, the trace and the call lead from one to
 // the other.
 func TestRecordsLeadToSpans(t *testing.T) {
