@@ -40,6 +40,13 @@ func (s *scene) problem(format string, args ...any) {
 
 var moments = []string{"body", "body after Results", "handler", "after the end", "after MaxIterations", "after Abort", "after a break", "after a cancel", "approver", "after a failed request", "twice"}
 
+// concurrent are the acts that use only what other goroutines may call: under EagerTools, a
+// handler runs beside the loop.
+var concurrent = []string{
+	"nothing", "user", "user user", "system", "user system", "system user", "add tool", "add, user", "remove tool", "remove work",
+	"effort", "assistant", "user assistant",
+}
+
 // acts are what the program does at the moment.
 var acts = map[string]func(*scene, *toolrunner.Turn){
 	"nothing":       func(*scene, *toolrunner.Turn) {},
@@ -215,6 +222,9 @@ func (s *scene) loop(body func(*toolrunner.Turn)) error {
 // play plays a scene, and returns what went wrong.
 func play(t *testing.T, reply []string, moment, act string, mode string) []string {
 	t.Helper()
+	if mode == "eager" && moment == "handler" && !slices.Contains(concurrent, act) {
+		mode = "streamed"
+	}
 	s := &scene{t: t, api: &api{script: reply}, streamed: mode != "plain", moment: moment, act: acts[act]}
 	s.client = s.api.client()
 	s.params = runtest.Asking("u0")
