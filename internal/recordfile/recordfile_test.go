@@ -205,3 +205,52 @@ func TestOldFileIsNotTakenForTheNewOne(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Where a file cannot take the place of another, what was to be in it is appended, and
+// nothing is lost.
+func TestReplacingFallsBackToAppending(t *testing.T) {
+	for name, hinder := range map[string]func(aside string) error{
+		"remove": func(aside string) error { return os.MkdirAll(filepath.Join(aside, "full"), 0o700) },
+		"create": func(aside string) error { return os.WriteFile(aside, []byte("of somebody"), 0o600) },
+		"rename": os.Remove,
+	} {
+		path := filepath.Join(t.TempDir(), "run")
+		f := mustOpen(t, path, "")
+		mustDo(t, "Append()", f.Append([]byte("one ")))
+		f.step = func(step string) {
+			if step == name {
+				mustDo(t, name, hinder(path+aside))
+			}
+		}
+		mustDo(t, "Replace()", f.Replace([]byte("two ")))
+		f.step = nil
+		mustDo(t, "Append()", f.Append([]byte("three")))
+		wantContent(t, path, "one two three")
+		mustDo(t, "Close()", f.Close())
+	}
+}
+
+// What cannot be written is an error, and leaves the file as it was.
+func TestErrorsLeaveTheFileAsItWas(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run")
+	f := mustOpen(t, path, "")
+	mustDo(t, "Append()", f.Append([]byte("one")))
+	if err := f.Cut(-1); err == nil {
+		t.Error("Cut(-1) has no error")
+	}
+	f.step = func(step string) {
+		if step == "append" {
+			mustDo(t, "closing", f.file.Close())
+		}
+	}
+	if err := f.Append([]byte("two")); err == nil {
+		t.Error("Append() to a file that is gone has no error")
+	}
+	if err := f.Cut(0); err == nil {
+		t.Error("Cut() of a file that is closed has no error")
+	}
+	wantContent(t, path, "one")
+	if _, _, err := Open(filepath.Join(path, "below")); err == nil {
+		t.Error("Open() of a path below a file has no error")
+	}
+}
