@@ -35,7 +35,7 @@ import (
 // way when the context ends is abandoned, as reads cannot be interrupted; what it
 // returns before the next question is discarded.
 func AskTerminal(in io.Reader, out io.Writer) Approver {
-	typed := &typedLines{Lines: dispatch.NewLines(in), terminal: terminalOf(in)}
+	typed := &typedLines{Lines: dispatch.NewLines(in, dispatch.ReadLine), terminal: terminalOf(in)}
 	t := &terminal{turn: make(chan struct{}, 1), asker: question.Asker{Out: out, Typed: typed}}
 	if screen := terminalOf(out); screen != nil {
 		t.asker.Size = func() (columns, rows int) {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/toolrunner/toolrunner"
+	"github.com/toolrunner/toolrunner/internal/dispatch"
 	"github.com/toolrunner/toolrunner/internal/question"
 	"github.com/toolrunner/toolrunner/internal/tty"
 )
@@ -110,56 +111,25 @@ func words(name string) []string {
 // typing is what is typed at a terminal. Nothing is read while no question is open,
 // so that what was typed before can be dropped.
 type typing struct {
-	terminal *os.File
-	in       *bufio.Reader
-	pending  chan typed // a read that is under way; nil if none is
-}
+	*dispatch.Lines
 
-type typed struct {
-	line string
-	err  error
+	terminal *os.File
 }
 
 func newTyping(terminal *os.File) *typing {
-	return &typing{terminal: terminal, in: bufio.NewReader(terminal)}
+	return &typing{dispatch.NewLines(terminal, readLine), terminal}
 }
 
 // Drop implements [question.Lines].
 func (t *typing) Drop() {
 	tty.Drop(t.terminal)
-	select {
-	case <-t.pending:
-		t.pending = nil
-	default:
-	}
-	if t.pending == nil {
-		_, _ = t.in.Discard(t.in.Buffered())
-	}
-}
-
-// Next implements [question.Lines]. Reading cannot be broken off, so a read that is
-// given up goes on.
-func (t *typing) Next(ctx context.Context) (string, error) {
-	if t.pending == nil {
-		pending := make(chan typed, 1)
-		t.pending = pending
-		go func() {
-			line, err := readLine(t.in)
-			pending <- typed{line, err}
-		}()
-	}
-	select {
-	case next := <-t.pending:
-		t.pending = nil
-		return next.line, next.err
-	case <-ctx.Done():
-		return "", context.Cause(ctx)
-	}
+	t.Fresh()
+	t.Discard()
 }
 
 // readLine reads up to the end of a line, which is a carriage return where something has
 // left the terminal in raw mode.
-func readLine(in io.ByteReader) (string, error) {
+func readLine(in *bufio.Reader) (string, error) {
 	var line strings.Builder
 	for {
 		c, err := in.ReadByte()

@@ -11,6 +11,7 @@ import (
 // that was left goes on, and the next caller has it.
 type Lines struct {
 	in      *bufio.Reader
+	read    func(*bufio.Reader) (string, error)
 	pending chan line // nil if no read is under way
 }
 
@@ -19,8 +20,20 @@ type line struct {
 	err  error
 }
 
-// NewLines returns the lines of in.
-func NewLines(in io.Reader) *Lines { return &Lines{in: bufio.NewReader(in)} }
+// NewLines returns the lines of in, each as read returns it, such as [ReadLine].
+func NewLines(in io.Reader, read func(*bufio.Reader) (string, error)) *Lines {
+	return &Lines{in: bufio.NewReader(in), read: read}
+}
+
+// ReadLine reads a line that ends in a line feed, or where the input does, and returns it
+// without its end.
+func ReadLine(in *bufio.Reader) (string, error) {
+	text, err := in.ReadString('\n')
+	if err == io.EOF && text != "" {
+		err = nil
+	}
+	return strings.TrimRight(text, "\r\n"), err
+}
 
 // Fresh drops a line that was meant for a caller who has left.
 func (l *Lines) Fresh() {
@@ -45,11 +58,8 @@ func (l *Lines) Next(ctx context.Context) (string, error) {
 		pending := make(chan line, 1)
 		l.pending = pending
 		go func() {
-			text, err := l.in.ReadString('\n')
-			if err == io.EOF && text != "" {
-				err = nil
-			}
-			pending <- line{strings.TrimRight(text, "\r\n"), err}
+			text, err := l.read(l.in)
+			pending <- line{text, err}
 		}()
 	}
 	select {

@@ -71,7 +71,7 @@ func TestEndedErrorNamesTheCauseOnce(t *testing.T) {
 func TestLinesOutliveTheirCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, out := io.Pipe()
-		lines := dispatch.NewLines(in)
+		lines := dispatch.NewLines(in, dispatch.ReadLine)
 		gone, cancel := context.WithCancelCause(t.Context())
 		left := errors.New("left")
 		cancel(left)
