@@ -107,20 +107,7 @@ func TestTheKeyIsOutOfReachOfTools(t *testing.T) {
 // CM2: the first signal ends a command that reads its prompt.
 func TestInterruptEndsReadingThePrompt(t *testing.T) {
 	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
-		command := exec.CommandContext(t.Context(), "toolrunner", "run", "Review:", "-")
-		command.Env = append(os.Environ(), "ANTHROPIC_API_KEY=sk-of-the-test", "HOME="+t.TempDir())
-		in, err := command.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		var stderr bytes.Buffer
-		command.Stderr = &stderr
-		if err := command.Start(); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.WriteString(in, strings.Repeat("x", 1<<20)); err != nil { // more than a pipe holds: it reads
-			t.Fatal(err)
-		}
+		command, _, stderr := reading(t, "toolrunner", "run", "Review:", "-")
 		_ = command.Process.Signal(signal)
 		_ = command.Wait()
 		if code := command.ProcessState.ExitCode(); code != exitInterrupted || !strings.Contains(stderr.String(), "interrupted") {

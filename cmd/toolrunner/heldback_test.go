@@ -71,10 +71,7 @@ func TestHangUpEndsTheRun(t *testing.T) {
 	if signal.Ignored(syscall.SIGHUP) {
 		t.Skip("the test runs under nohup, or the like, and so would the command")
 	}
-	command, in, stderr := reading(t, "toolrunner", "run", "Review:", "-")
-	if _, err := io.WriteString(in, strings.Repeat("x", 1<<20)); err != nil { // more than a pipe holds: it reads
-		t.Fatal(err)
-	}
+	command, _, stderr := reading(t, "toolrunner", "run", "Review:", "-")
 	_ = command.Process.Signal(syscall.SIGHUP)
 	_ = command.Wait()
 	if code := command.ProcessState.ExitCode(); code != exitInterrupted {
@@ -92,9 +89,6 @@ func TestIgnoredSignalsStayIgnored(t *testing.T) {
 				t.Fatal(err)
 			}
 			command, in, stderr := reading(t, "sh", "-c", `trap "" `+name+`; exec toolrunner run Review: - -base-url `+url)
-			if _, err := io.WriteString(in, strings.Repeat("x", 1<<20)); err != nil { // more than a pipe holds: it reads
-				t.Fatal(err)
-			}
 			_ = command.Process.Signal(signal)
 			_ = in.Close()
 			if err := command.Wait(); err != nil {
@@ -104,7 +98,7 @@ func TestIgnoredSignalsStayIgnored(t *testing.T) {
 	}
 }
 
-// reading starts a command that reads its input.
+// reading starts a command, and returns once it reads its input.
 func reading(t *testing.T, name string, args ...string) (*exec.Cmd, io.WriteCloser, *bytes.Buffer) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), name, args...)
@@ -116,6 +110,9 @@ func reading(t *testing.T, name string, args ...string) (*exec.Cmd, io.WriteClos
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
 	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(in, strings.Repeat("x", 1<<20)); err != nil { // more than a pipe holds
 		t.Fatal(err)
 	}
 	return command, in, &stderr
