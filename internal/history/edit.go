@@ -28,11 +28,8 @@ func EncodeAll(messages []anthropic.BetaMessageParam, known map[string][]byte, u
 		if err != nil {
 			return nil, &Error{Index: i, Reason: err.Error()}
 		}
-		switch {
-		case ok && draft.thinks:
-			return nil, &Error{Index: i, Reason: errThinks.Error()}
-		case ok && draft.unsigned && !unsigned:
-			return nil, &Error{Index: i, Reason: errUnsigned.Error()}
+		if fault := draft.thinkingFault(unsigned); ok && fault != nil {
+			return nil, &Error{Index: i, Reason: fault.Error()}
 		}
 		if ok {
 			if err := media.Check(draft.Raw); err != nil && !isKnown {
@@ -43,6 +40,18 @@ func EncodeAll(messages []anthropic.BetaMessageParam, known map[string][]byte, u
 		}
 	}
 	return drafts, nil
+}
+
+// thinkingFault says which thinking of a message the API refuses, or a host that takes
+// thinking without a signature.
+func (m *Draft) thinkingFault(unsigned bool) error {
+	switch {
+	case m.thinks:
+		return errThinks
+	case m.unsigned && !unsigned:
+		return errUnsigned
+	}
+	return nil
 }
 
 var errThinks = errors.New("it ends with a thinking block, which the Messages API refuses; leave the block out")

@@ -179,11 +179,8 @@ func (h *History) Restore(raw []byte, unsigned bool) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case m.thinks:
-		return errThinks
-	case m.unsigned && !unsigned:
-		return errUnsigned
+	if err := m.thinkingFault(unsigned); err != nil {
+		return err
 	}
 	if !ok || !bytes.Equal(m.Raw, raw) {
 		return errors.New("it says nothing, or holds empty text")
