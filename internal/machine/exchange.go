@@ -19,9 +19,8 @@ type exchange struct {
 	config []byte   // of a compaction that was scheduled
 	inBody bool     // the loop body has the reply to a compaction
 
-	threaded bool // the driver uses threads; see Via
-	form     Form
-	head     any
+	form Form
+	head any
 }
 
 // Begin takes note that the request of step goes out. Tool changes that wait go into

@@ -16,7 +16,8 @@ type Form uint8
 
 // The forms of requests.
 const (
-	Plain    Form = iota // the whole history
+	None     Form = iota // the driver uses no threads; see Machine.Via
+	Plain                // the whole history
 	Create               // the whole history, which the API keeps
 	Continue             // what came after the reply that the API has kept the history of
 )
@@ -62,7 +63,7 @@ func (m *Machine) Thread() Thread {
 // Via takes note of the form in which the request under way goes out. The head is what else
 // the API keeps in a thread. A driver that does not use threads does not call it.
 func (m *Machine) Via(form Form, head any) {
-	m.exchange.threaded, m.exchange.form, m.exchange.head = true, form, head
+	m.exchange.form, m.exchange.head = form, head
 }
 
 // Answered takes note that the API has begun to answer the request under way: what that
@@ -77,18 +78,17 @@ func (m *Machine) Answered() {
 // reports whether the request can go out at once in another form, which [Machine.Thread]
 // tells.
 func (m *Machine) Recover(code string) bool {
-	t := &m.thread
-	if code == threadUnsupported && m.exchange.form != Plain {
-		t.previous, t.off = "", true
-		return true
-	}
-	if m.exchange.form != Continue {
+	t, form := &m.thread, m.exchange.form
+	switch {
+	case form < Create:
 		return false
-	}
-	switch code {
-	case threadNotFound:
+	case code == threadUnsupported:
+		t.off = true
+	case form == Create:
+		return false
+	case code == threadNotFound:
 		t.replayed, t.off = true, t.replayed
-	case threadAlreadyContinued, threadContinueInFlight, threadFingerprintMismatch:
+	case code == threadAlreadyContinued, code == threadContinueInFlight, code == threadFingerprintMismatch:
 		t.replayed = false
 	default:
 		return false
@@ -110,7 +110,7 @@ func (m *Machine) DropKept() {
 // received takes note of the reply to a request of e, which is in h.
 func (t *thread) received(r *history.Reply, e *exchange, h *history.History) {
 	t.previous = ""
-	if !e.threaded {
+	if e.form == None {
 		t.kept = nil
 		return
 	}
@@ -118,7 +118,7 @@ func (t *thread) received(r *history.Reply, e *exchange, h *history.History) {
 	if e.form == Continue {
 		t.replayed = false
 	}
-	if e.form != Plain && isKept(r) {
+	if e.form >= Create && isKept(r) {
 		t.previous, t.head = r.ID, e.head
 	}
 }
