@@ -88,7 +88,6 @@ func (r *Runner) requestFailed(departed bool) {
 
 // record takes the complete reply of a turn.
 func (r *Runner) record(ctx context.Context, t *Turn, raw []byte) error {
-	r.answered()
 	if t.kind == machine.Summarize {
 		t.summary = raw
 		return nil
@@ -332,6 +331,7 @@ func (l *lastReply) get() *anthropic.BetaMessage {
 func (r *Runner) receive(turn *Turn, raw []byte) (reply *history.Reply, summary bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.machine.Answered()
 	reply, err = r.read(turn.request, raw)
 	if err != nil {
 		return nil, false, err
