@@ -50,7 +50,7 @@ func (w *world) serve(r *http.Request) (*http.Response, error) {
 		w.note("a thread is refused: %s", code)
 		return refuseThread(r, code), nil
 	}
-	w.note("request %d messages, thread %v: %s", len(q.Messages), q.Thread != nil || q.inThread, outline(q.Messages))
+	w.note("request %d messages, thread %v: %s", len(q.Messages), q.Thread != nil, outline(q.Messages))
 	if w.check(q); w.violation != nil {
 		return nil, errOver
 	}

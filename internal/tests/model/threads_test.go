@@ -135,7 +135,7 @@ func (t *thread) join(q *request) *request {
 	if err != nil {
 		panic(err) // parts of JSON are JSON
 	}
-	whole.joined, whole.inThread = t, true
+	whole.joined, whole.Thread = t, q.Thread
 	return whole
 }
 
@@ -147,7 +147,7 @@ func (w *world) store(q *request, id string, parts []part, kept bool) {
 	if q.Compaction == nil {
 		w.memory.last, w.memory.news = id, false
 	}
-	if q.Thread == nil && !q.inThread || !kept || len(parts) == 0 {
+	if q.Thread == nil || !kept || len(parts) == 0 {
 		return
 	}
 	whole := make([]string, len(parts))

@@ -28,7 +28,6 @@ type request struct {
 	toolsRaw json.RawMessage
 	body     []byte
 	joined   *thread // that the request continued
-	inThread bool
 }
 
 type message struct {

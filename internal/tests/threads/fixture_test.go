@@ -47,8 +47,20 @@ func refused(code string) toolrunnertest.Reply {
 // done is the last reply of a run.
 func done() toolrunnertest.Reply { return toolrunnertest.Text("done") }
 
-// formOf tells a request in short: its form (C, K with the id, or U), what it has beside
-// messages of system (s) and tools (t), and the messages.
+// compactAfterTheFirst has the history compacted after the first turn.
+func compactAfterTheFirst(t *testing.T, c *runtest.Conversation) func(*toolrunner.Turn) {
+	t.Helper()
+	return func(turn *toolrunner.Turn) {
+		if turn.Iteration() == 1 && c.Usage().Replies <= 1 { // and not in the turn that compacts
+			if err := c.CompactBeforeNextTurn(anthropic.BetaCompactionConfigUnionParam{}); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// formOf tells a request in short: its form (C, K with the id, or U) and the messages. A K
+// has neither system nor tools, and all others have both.
 func formOf(t *testing.T, q *toolrunnertest.Request) string {
 	t.Helper()
 	thread := runtest.Object(q.Field("thread"))
@@ -62,9 +74,9 @@ func formOf(t *testing.T, q *toolrunnertest.Request) string {
 	if has := strings.Contains(q.Header.Get("Anthropic-Beta"), beta); has != (form != "U") {
 		t.Errorf("a request of the form %s has the betas %q", form, q.Header.Get("Anthropic-Beta"))
 	}
-	for name, letter := range map[string]string{"system": "s", "tools": "t"} {
+	for _, name := range []string{"system", "tools"} {
 		if q.Field(name) != nil != (form[0] != 'K') {
-			t.Errorf("%s: %s (%s) is %s", form, name, letter, q.Field(name))
+			t.Errorf("%s: %s is %s", form, name, q.Field(name))
 		}
 	}
 	if q.Field("messages") == nil {

@@ -235,13 +235,7 @@ func TestCompactionsBesideThreads(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			runtest.BothWays(t, func(t *testing.T, streaming bool) {
 				c := start(t, streaming, asking(), runtest.Calls("work", "a"), tt.reply, runtest.Calls("work", "b"), done())
-				c.MustPlay(t, func(turn *toolrunner.Turn) {
-					if turn.Iteration() == 1 && c.Usage().Replies <= 1 {
-						if err := c.CompactBeforeNextTurn(anthropic.BetaCompactionConfigUnionParam{}); err != nil {
-							t.Error(err)
-						}
-					}
-				})
+				c.MustPlay(t, compactAfterTheFirst(t, c))
 				wantForms(t, c, createHi, "C: "+whole, tt.next, "K msg_3: user result(b)")
 			})
 		})

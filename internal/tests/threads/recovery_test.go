@@ -180,13 +180,7 @@ func TestRepliesThatCannotBeUsedEndTheThread(t *testing.T) {
 // T34: what a compaction learns of threads counts for the run.
 func TestCompactionsThatNoThreadTakes(t *testing.T) {
 	c := start(t, false, asking(), runtest.Calls("work", "a"), refused(unsupported), runtest.SummaryReply("in short"), done())
-	c.MustPlay(t, func(turn *toolrunner.Turn) {
-		if turn.Iteration() == 1 && c.Usage().Replies == 1 {
-			if err := c.CompactBeforeNextTurn(anthropic.BetaCompactionConfigUnionParam{}); err != nil {
-				t.Error(err)
-			}
-		}
-	})
+	c.MustPlay(t, compactAfterTheFirst(t, c))
 	wantForms(t, c, createHi, createA, plainA, "U: assistant compaction")
 }
 
