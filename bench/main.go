@@ -163,7 +163,7 @@ func (s *settings) streamSection() section {
 					args = append(args, "-read")
 				}
 				n, _ := strconv.Atoi(size)
-				sec.cases = append(sec.cases, kase{fmt.Sprintf("%s, %d KB, %s", stream, n>>10, how), stream, args, without(s.peers, "ours-thread", "limit-thread", "sdk-thread")})
+				sec.cases = append(sec.cases, kase{fmt.Sprintf("%s, %d KB, %s", stream, n>>10, how), stream, args, s.unthreaded()})
 			}
 		}
 	}
@@ -186,7 +186,7 @@ func (s *settings) runSection() section {
 	args := []string{
 		"-runs", strconv.Itoa(s.runs), "-turns", strconv.Itoa(s.runTurns), "-result", strconv.Itoa(s.runResult), "-latency", s.latency.String(),
 	}
-	peers := without(s.peers, "ts", "official", "ours-thread", "limit-thread", "sdk-thread") // the one measures single runs only, the other would take minutes
+	peers := without(s.unthreaded(), "ts", "official") // the one measures single runs only, the other would take minutes
 	sec.cases = []kase{{name: "at once", args: args, peers: peers}}
 	return sec
 }
@@ -196,8 +196,13 @@ func (s *settings) startSection() section {
 		{"CPU in milliseconds", perStream(milliseconds), false},
 		{"Milliseconds", func(r measurement) float64 { return float64(r.Wall.Microseconds()) / 1000 }, false},
 	}}
-	sec.cases = []kase{{name: "first request", args: []string{"-turns", "1"}, peers: append(without(s.peers, "ts", "official", "ours-thread", "limit-thread", "sdk-thread"), "client")}}
+	sec.cases = []kase{{name: "first request", args: []string{"-turns", "1"}, peers: append(without(s.unthreaded(), "ts", "official"), "client")}}
 	return sec
+}
+
+// unthreaded returns the peers without those with threads, which are measured by turns alone.
+func (s *settings) unthreaded() []string {
+	return without(s.peers, "ours-thread", "limit-thread", "sdk-thread")
 }
 
 func without(names []string, left ...string) []string {

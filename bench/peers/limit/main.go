@@ -56,51 +56,49 @@ func prepare(job *work.Job) (work.Player, error) {
 }
 
 func play(ctx context.Context, c conversation) (work.Played, error) {
-	job := c.job
 	if *thread {
-		c.next = work.Continuing(job)
+		c.next = work.Continuing(c.job)
 	}
 	var p work.Played
 	for {
-		if c.messages != nil {
-			if err := c.sendBySDK(ctx); err != nil {
-				return p, err
-			}
-			p.Turns++
-			if content := between(c.reply.Bytes(), `"content":`, `,"stop_reason"`); !c.answer(content) {
-				return textOf(p, content)
-			}
-			continue
-		}
-		res, err := c.send(ctx)
+		content, events, err := c.exchange(ctx)
 		if err != nil {
 			return p, err
 		}
 		p.Turns++
-		var content []byte
-		if job.Stream == "" {
-			c.reply.Reset()
-			_, err = c.reply.ReadFrom(res.Body)
-			content = between(c.reply.Bytes(), `"content":`, `,"stop_reason"`)
-		} else {
-			var events int
-			content, events, err = readStream(res.Body, job)
-			p.Events += events
-		}
-		if err := errors.Join(err, res.Body.Close()); err != nil {
-			return p, err
-		}
+		p.Events += events
 		if !c.answer(content) {
-			return textOf(p, content)
+			p.Text, err = strconv.Unquote(string(content[bytes.LastIndex(content, []byte(`:"`))+1 : len(content)-2]))
+			return p, err
 		}
 	}
 }
 
-// textOf adds the text that a content ends in.
-func textOf(p work.Played, content []byte) (work.Played, error) {
-	var err error
-	p.Text, err = strconv.Unquote(string(content[bytes.LastIndex(content, []byte(`:"`))+1 : len(content)-2]))
-	return p, err
+// exchange sends the request, and returns the content of the reply, and how many of its
+// events were read.
+func (c *conversation) exchange(ctx context.Context) (content []byte, events int, err error) {
+	if c.messages != nil {
+		if err := c.sendBySDK(ctx); err != nil {
+			return nil, 0, err
+		}
+		return contentOf(&c.reply), 0, nil
+	}
+	res, err := c.send(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	if c.job.Stream == "" {
+		c.reply.Reset()
+		_, err = c.reply.ReadFrom(res.Body)
+		content = contentOf(&c.reply)
+	} else {
+		content, events, err = readStream(res.Body, c.job)
+	}
+	return content, events, errors.Join(err, res.Body.Close())
+}
+
+func contentOf(reply *bytes.Buffer) []byte {
+	return between(reply.Bytes(), `"content":`, `,"stop_reason"`)
 }
 
 func (c *conversation) send(ctx context.Context) (*http.Response, error) {
